@@ -18,7 +18,7 @@ from support.task_rows import rows_of
 from torch.utils.data import DataLoader
 
 from bertlab.app.pages import menu
-from bertlab.bench import app_pages, finetune_parity, peer, results, training_step
+from bertlab.bench import app_pages, finetune_parity, results, training_step, transformers_peer
 from bertlab.bench.flops import count_flop
 from bertlab.bench.harness import summarise_rounds
 from bertlab.bench.pretrain_peers import FullRows
@@ -50,13 +50,13 @@ def test_span_features_equal_those_of_run_qa(rows, tiny_checkpoint, tiny_tokeniz
     max_tokens, capacity = 64, None
     ours = make_span_features(tiny_tokenizer, rows, max_tokens, 24, has_unanswerable=True)
     windows = list(ours.windows)
-    theirs = peer.load_tokenizer(tiny_checkpoint)
+    theirs = transformers_peer.load_tokenizer(tiny_checkpoint)
     compared_windows = 0
     for number, row in enumerate(rows):
         window_numbers = range(*ours.windows.find_question_windows(number).indices(len(windows)))
         capacity = max_tokens - 3 - windows[window_numbers[0]].num_question_tokens
         # `stride` is the overlap of two windows in run_qa, and the distance of their starts in bertlab
-        their_windows = peer.encode_span_rows([row], theirs, max_tokens, capacity - 24)
+        their_windows = transformers_peer.encode_span_rows([row], theirs, max_tokens, capacity - 24)
         assert len(their_windows) == len(window_numbers)
         for their_window, w in zip(their_windows, window_numbers, strict=True):
             assert their_window["input_ids"] == windows[w].ids.tolist()
@@ -77,13 +77,13 @@ def test_the_losses_equal_those_of_the_transformers_trainer(name, tmp_path, tiny
     torch.manual_seed(0)
     model = make_finetuning_model(loaded.model, TASK_TYPES[spec.kind].head, 0.0, spec.labels)
     initial = checkpoint.save(tmp_path / "born", model, loaded.tokenizer, {}, dtype=torch.float32)
-    tokenizer, rows = peer.load_tokenizer(initial), rows_of(spec, 48)
+    tokenizer, rows = transformers_peer.load_tokenizer(initial), rows_of(spec, 48)
     if spec.kind == "span":
         lengths = [len(tokenizer(row["question"], row["context"]).input_ids) for row in rows]
         rows = [row for row, length in zip(rows, lengths, strict=True) if length == statistics.mode(lengths)]
-        data = peer.encode_span_rows(rows, tokenizer, 48, 8)
+        data = transformers_peer.encode_span_rows(rows, tokenizer, 48, 8)
     else:
-        data = peer.encode_text_rows(rows, tokenizer, spec.text, 48)
+        data = transformers_peer.encode_text_rows(rows, tokenizer, spec.text, 48)
     assert len(rows) > 8
     train = tmp_path / "train.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), train)
@@ -93,7 +93,7 @@ def test_the_losses_equal_those_of_the_transformers_trainer(name, tmp_path, tiny
         optim=OptimConfig(lr=1e-3, warmup=0.0, decay=0.0, beta2=0.999, eps=1e-8),
     )  # fmt: skip
     ours = [report.loss for report in finetune(settings)]
-    trainer = peer.make_trainer(
+    trainer = transformers_peer.make_trainer(
         initial, TASK_TYPES[spec.kind], data, tokenizer, tmp_path / "peer", dropout=0.0, learning_rate=1e-3,
         num_train_epochs=1, lr_scheduler_type="constant", weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0,
         use_cpu=True,
@@ -110,18 +110,17 @@ def test_the_losses_equal_those_of_the_transformers_trainer(name, tmp_path, tiny
 
 def test_the_peer_trains_float32_weights_whatever_the_file_stores(tmp_path, tiny_model, tiny_tokenizer):
     checkpoint.save(tmp_path / "half", tiny_model, tiny_tokenizer, {}, dtype=torch.float16)
-    trainer = peer.make_trainer(
-        tmp_path / "half", TASK_TYPES["classification"], [], peer.load_tokenizer(tmp_path / "half"), tmp_path
-    )
+    tokenizer = transformers_peer.load_tokenizer(tmp_path / "half")
+    trainer = transformers_peer.make_trainer(tmp_path / "half", TASK_TYPES["classification"], [], tokenizer, tmp_path)
     assert {parameter.dtype for parameter in trainer.model.parameters()} == {torch.float32}
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
 def test_the_peer_takes_one_gpu_where_there_are_more(tmp_path, tiny_checkpoint):
-    tokenizer = peer.load_tokenizer(tiny_checkpoint)
-    data = peer.encode_text_rows(rows_of(get_task("sst2")), tokenizer, ("sentence",), 48)
-    trainer = peer.make_trainer(
+    tokenizer = transformers_peer.load_tokenizer(tiny_checkpoint)
+    data = transformers_peer.encode_text_rows(rows_of(get_task("sst2")), tokenizer, ("sentence",), 48)
+    trainer = transformers_peer.make_trainer(
         tiny_checkpoint, TASK_TYPES["classification"], data, tokenizer, tmp_path, per_device_train_batch_size=4
     )
     assert trainer.args.train_batch_size == 4
@@ -186,7 +185,7 @@ def test_bench_pretrain_runs_the_command_beside_both_peers(corpus, capsys):
 
 
 def test_a_synthetic_corpus_stands_in_for_a_real_one(tmp_path):
-    corpus = Corpus.open(prepare_synthetic_corpus(tmp_path / "corpus", 100, documents=8))
+    corpus = Corpus.open(prepare_synthetic_corpus(tmp_path / "corpus", 100, num_documents=8))
     assert corpus.facts["documents"] == 8
     assert next(FullRows(tmp_path / "corpus", 2, 16)).inputs.input_ids_BT.max() < 100
 

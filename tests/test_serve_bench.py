@@ -51,7 +51,7 @@ def test_texts_of_similar_length_share_a_batch_and_keep_their_labels():
 
 def test_a_cache_computes_each_distinct_text_once_until_it_is_cleared():
     recorder = Recorder()
-    classifier = Classifier(recorder, 8, caches=True)
+    classifier = Classifier(recorder, 8, uses_cache=True)
     assert classifier.classify(["tea", "rain", "tea"]) == [3, 4, 3]
     assert classifier.classify(["rain", "boat"]) == [4, 4]
     assert sorted(text for batch in recorder.batches for text in batch) == ["boat", "rain", "tea"]

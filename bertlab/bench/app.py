@@ -36,10 +36,11 @@ Part = Literal[(*PARTS, *FORMER_PARTS)]
 class AppBenchConfig(BenchOptions):
     """Measure the response times of the app, in milliseconds.
 
-    The benchmark has five parts (see --parts), which use a headless Chromium unless described differently.
+    The benchmark has five parts (see --parts). The part `visit` and the simulated visitors use no browser; everything
+    else uses a headless Chromium.
 
-    The part `visit` opens every page once, without a browser, and measures the time until its script has run,
-    which includes loading the checkpoint of the page.
+    The part `visit` opens every page once and measures the time until its script has run, which includes loading the
+    checkpoint of the page.
 
     The part `change` types a new text on each page and measures the time until the new result is drawn. Half of
     the texts are sent by pressing Enter. The other half are sent by the text field itself, a short time after the
@@ -93,25 +94,25 @@ def open_page(
 
 
 def wait_until_idle(page: Page) -> None:
-    """Wait until the script of a page has ended, and a little longer for the drawing."""
+    """Wait until the script of a page has ended, and then for another 0.7 seconds, in which the result is drawn."""
     page.wait_for_selector("h1")
     page.wait_for_selector('[data-test-script-state="notRunning"]')
     page.wait_for_timeout(700)
 
 
-def time_change(page: Page, change: TextChange, word: str, *, enter: bool) -> float:
+def time_change(page: Page, change: TextChange, word: str, *, presses_enter: bool) -> float:
     """Enter a new text and return the milliseconds until its result is drawn.
 
     Args:
         word: the word that makes the text different from earlier ones.
-        enter: whether to press Enter (Ctrl+Enter in a field of several lines). If False, the field sends the text
-            itself, after a pause in typing.
+        presses_enter: whether to press Enter (Ctrl+Enter in a field of several lines). If False, the field sends the
+            text itself, after a pause in typing.
     """
     field = page.locator(f".st-key-{change.field_key} {'textarea' if change.is_multiline else 'input'}")
     page.evaluate(WATCH_RESULT, [change.result_selector, word, TIMEOUT_SECONDS * 1000])
-    # a text with {number} gets a different number for each word, from 2 on
+    # if the text contains {number}, the number is different for each word, and at least 2
     field.fill(change.text.format(word=word, number=2 + WORDS.index(word)))
-    if enter:
+    if presses_enter:
         field.press("Control+Enter" if change.is_multiline else "Enter")
     response_ms = page.evaluate("bench.responseTime")
     page.wait_for_timeout(700)
@@ -122,12 +123,14 @@ def measure_changes(browser: Browser, address: str, change: TextChange, options:
     """Return the median response times of one page to a new text, sent with Enter and by a pause in typing."""
     page = open_page(browser, address, change, options)
     wait_until_idle(page)
-    time_change(page, change, WORDS[0], enter=True)
+    time_change(page, change, WORDS[0], presses_enter=True)
     words = iter(WORDS[1:] * 2)
     # "keystroke" means that the field sends the text after a pause in typing; earlier results use this key, so it stays
     triggers = ("enter", "keystroke") if change.sends_after_pause else ("enter",)
     times = {
-        trigger: [time_change(page, change, next(words), enter=trigger == "enter") for _ in range(options.changes)]
+        trigger: [
+            time_change(page, change, next(words), presses_enter=trigger == "enter") for _ in range(options.changes)
+        ]
         for trigger in triggers
     }
     page.context.close()
@@ -140,7 +143,8 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
     """Return the payload size and the times of the attention view of a long input in the app."""
     change = TIMED_CHANGES["attention_long"]
     messages: list[bytes] = []  # what the server sent when the page was opened again
-    navigation_ms, arrival_ms = [], []  # from navigation, and from the last large message, to the first paint
+    # times to the first paint: since navigation, and since the last large message arrived
+    navigation_ms, arrival_ms = [], []
     for word in WORDS[-3:]:
         # `a` is the query parameter of the first text on this page
         page = open_page(browser, address, change, options, a=change.text.format(word=word))
@@ -176,7 +180,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
 
 
 def measure_layout_shifts(browser: Browser, address: str, options: AppBenchConfig) -> dict:
-    """Return the layout shift after a text change for every page and window width, with keys such as "tag_390"."""
+    """Return {"PAGE_WIDTH": layout shift after a text change} for every page and two widths of the window."""
     shifts = {}
     for width in (1280, 390):
         for change in LAYOUT_SHIFT_CHANGES:
@@ -206,7 +210,7 @@ def measure_visitors(browser: Browser, address: str, options: AppBenchConfig) ->
     with ThreadPoolExecutor(1) as pool:
         simulation = pool.submit(simulate_visitors, address, options)
         while not simulation.done():
-            browser_ms.append(time_change(page, change, next(words), enter=True))
+            browser_ms.append(time_change(page, change, next(words), presses_enter=True))
             page.wait_for_timeout(1000)
     page.context.close()
     visitors = simulation.result()
@@ -225,7 +229,7 @@ def measure_visitors(browser: Browser, address: str, options: AppBenchConfig) ->
 
 
 def compute_percentiles(name: str, times_ms: list[float]) -> dict:
-    """Return the median and the 95th percentile of times in milliseconds; both are None if there are fewer than two."""
+    """Return the median and the 95th percentile of times in milliseconds; both are None for fewer than two times."""
     if len(times_ms) < 2:
         return {f"{name}_p50_ms": None, f"{name}_p95_ms": None}
     percentiles = statistics.quantiles(times_ms, n=20, method="inclusive")  # 5, 10, ..., 95

@@ -40,8 +40,8 @@ class TextChange:
     """The new text. In a timed change, {word} or {number} is replaced by a different word or number each time, because
     the result of a text that was sent before would come from a cache."""
     result_selector: str = ""
-    """The CSS selector of the element of the result that is drawn last; "" for a result that a canvas draws, which is
-    complete when the canvas has drawn the {word}. Needed for timed changes only."""
+    """The CSS selector of the element that is drawn last, when the result is complete; "" if a canvas draws the result,
+    which is then complete when the canvas has drawn the {word}. Needed for timed changes only."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Other query parameters of the address."""
     sends_after_pause: bool = True
@@ -65,8 +65,9 @@ VISITOR_CHANGES = {
 }  # fmt: skip
 """Name of a change -> the change. The simulated visitors make these changes."""
 
-# texts of several changes below: a sentence, and one with a [MASK]
-SENTENCE, MASKED = "The old {word} stood beside the road.", "The girl put the {word} into the [MASK] before dawn."
+# the texts of several changes below: a sentence, and a sentence with a [MASK]
+SENTENCE = "The old {word} stood beside the road."
+MASKED_SENTENCE = "The girl put the {word} into the [MASK] before dawn."
 TIMED_CHANGES = VISITOR_CHANGES | {
     "start": TextChange("", "text", "She put the {word} on the [MASK].", ".st-key-mask-0 .main-svg"),
     "pretraining": TextChange(
@@ -97,8 +98,8 @@ TIMED_CHANGES = VISITOR_CHANGES | {
     "type_ahead": TextChange(
         "writing", "begin", "The old {word} opened the ___ and went into the", ".st-key-next .main-svg", {"aid": "next"}
     ),
-    "heads": TextChange("heads", "masked", MASKED, ".st-key-before-after .main-svg"),
-    "logit-lens": TextChange("logit-lens", "masked", MASKED, ".st-key-rank .main-svg"),
+    "heads": TextChange("heads", "masked", MASKED_SENTENCE, ".st-key-before-after .main-svg"),
+    "logit-lens": TextChange("logit-lens", "masked", MASKED_SENTENCE, ".st-key-rank .main-svg"),
     "xray": TextChange("xray", "question", "When did the {word} burn?", ".st-key-heads .main-svg"),
     "compare": TextChange(
         "compare", "b2", "The {word} is not level.", ".st-key-moved-most .main-svg", {"between": "inputs"}

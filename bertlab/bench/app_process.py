@@ -57,7 +57,11 @@ class AppProcess:
                 time.sleep(0.25)
 
     def stop(self, signum: signal.Signals = signal.SIGTERM) -> None:
-        """Send a signal that ends the process, and wait for its end."""
+        """Send a signal that ends the process, and wait until it has ended.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not ended after 20 seconds.
+        """
         os.killpg(self._process.pid, signum)
         self._process.wait(20)
 

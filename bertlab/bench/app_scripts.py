@@ -1,14 +1,14 @@
 """JavaScript that `bertlab bench app` runs in a page, to record and to time what the page draws."""
 
-# Starts to add up all later layout shifts in `bench.layoutShift`.
+# From now on, this script adds up all layout shifts in `bench.layoutShift`.
 OBSERVE_LAYOUT_SHIFTS = """() => {
   bench.layoutShift = 0;
   const add = (list) => list.getEntries().forEach((entry) => { bench.layoutShift += entry.value; });
   new PerformanceObserver(add).observe({ type: "layout-shift" });
 }"""
 
-# Runs first in every page. Records when a text was last changed, which texts the canvases drew, and when the last large
-# message arrived.
+# This script runs first in every page. It records when a text was last changed, which texts the canvases drew, and when
+# the last large message (more than 10,000 bytes) arrived.
 RECORD_EVENTS = """
 window.bench = { changedAt: 0, drawnTexts: new Set(), messageAt: 0 };
 const recordChange = () => { bench.changedAt = performance.now(); };
@@ -30,8 +30,8 @@ window.WebSocket = class extends OriginalWebSocket {
 };
 """
 
-# Sets `bench.responseTime` to a promise: the milliseconds from the next text change to the first frame in which the
-# result has changed, or in which a canvas has drawn the word.
+# This function sets `bench.responseTime` to a promise of a time in milliseconds: from the next text change to the first
+# frame in which the result has changed, or in which a canvas has drawn the word.
 WATCH_RESULT = """([selector, word, timeout]) => {
   const result = () =>
     selector ? document.querySelector(selector)?.innerHTML : bench.drawnTexts.has(word) && word;
@@ -50,14 +50,16 @@ WATCH_RESULT = """([selector, word, timeout]) => {
   });
 }"""
 
-# Waits until a canvas has drawn the word. Returns the milliseconds since navigation and since the last large message.
+# This function waits until a canvas has drawn the word. It returns the milliseconds since navigation, and since the
+# last large message.
 WAIT_FOR_WORD = """async (word) => {
   while (!bench.drawnTexts.has(word)) await new Promise(requestAnimationFrame);
   await new Promise((resolve) => setTimeout(resolve));
   return [performance.now(), performance.now() - bench.messageAt];
 }"""
 
-# Hovers over the attention view in `document` and switches through its layers. Returns the milliseconds of each action.
+# This function hovers over the attention view in `document`, and switches from each layer to the next. It returns the
+# milliseconds of each hover and of each switch.
 _TIME_ATTENTION_VIEW = """async () => {
   const nextFrame = async () => {
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -88,7 +90,8 @@ _TIME_ATTENTION_VIEW = """async () => {
   return { hovers, switches };
 }"""
 
-# Runs `_TIME_ATTENTION_VIEW` in the app, where the attention view is inside the shadow root of a Streamlit component.
+# This function runs `_TIME_ATTENTION_VIEW` in the app, where the attention view is inside the shadow root of a
+# Streamlit component.
 TIME_ATTENTION_VIEW_IN_APP = f"""async () => {{
   const holdsView = (node) => node.shadowRoot?.querySelector("canvas.bl-over");
   const root = [...document.querySelectorAll("*")].find(holdsView)?.shadowRoot ?? window.document;

@@ -14,7 +14,7 @@ from websockets.exceptions import WebSocketException
 from bertlab.bench.app_pages import PAGES, TIMEOUT_SECONDS, VISITOR_CHANGES, WORDS, TextChange
 from bertlab.config.errors import BertlabError
 
-SECONDS_BEFORE_VISITS = 5  # between the warm-up visit and the timed visits
+SECONDS_BEFORE_VISITS = 5  # the pause between the warm-up visit and the timed visits
 
 
 class VisitorOptions(Protocol):
@@ -35,7 +35,7 @@ class Visitor:
 
     Args:
         change: the page and the text to change.
-        number: the number of the visitor, which selects the words of the texts.
+        index: the index of the visitor, from which the words of the texts follow.
         options: how often the visitor changes the text, over which time, and with which checkpoint.
 
     Attributes:
@@ -44,10 +44,10 @@ class Visitor:
         errors: errors of the connection and of the script, and errors shown on the page.
     """
 
-    def __init__(self, change: TextChange, number: int, options: VisitorOptions):
+    def __init__(self, change: TextChange, index: int, options: VisitorOptions):
         self.change = change
-        self.random = random.Random(number)
-        self.number, self.options = number, options
+        self.random = random.Random(index)
+        self.index, self.options = index, options
         self.opening_ms: list[float] = []
         self.response_ms: list[float] = []
         self.errors: list[str] = []
@@ -75,10 +75,10 @@ class Visitor:
         """Open the page, and change its text several times, after pauses of random length."""
         field_id = await self._open(connection)
         count = self.options.visitor_changes
-        for change_number in range(count):
+        for change_index in range(count):
             await asyncio.sleep(self.random.uniform(0, 2) * self.options.visitor_seconds / (count + 1))
             # The texts of the visitors differ, so that no result comes from a cache.
-            word = f"{WORDS[self.number % len(WORDS)]} and the {WORDS[-1 - change_number]}"
+            word = f"{WORDS[self.index % len(WORDS)]} and the {WORDS[-1 - change_index]}"
             message = BackMsg()
             message.rerun_script.page_script_hash, message.rerun_script.query_string = self.page_hash, self.query_string
             widget = message.rerun_script.widget_states.widgets.add()
@@ -130,7 +130,7 @@ class Visitor:
 def simulate_visitors(address: str, options: VisitorOptions) -> list[Visitor]:
     """Run all visitors at the same time and return them with the times and errors that they recorded."""
     changes = list(VISITOR_CHANGES.values())
-    visitors = [Visitor(changes[number % len(changes)], number, options) for number in range(options.visitors)]
+    visitors = [Visitor(changes[index % len(changes)], index, options) for index in range(options.visitors)]
 
     async def run_all() -> None:
         await asyncio.gather(*(visitor.visit(address) for visitor in visitors))
@@ -142,8 +142,9 @@ def simulate_visitors(address: str, options: VisitorOptions) -> list[Visitor]:
 def time_first_visits(address: str, options: VisitorOptions) -> dict[str, float]:
     """Visit every page once, each in a new session, and return {page: the milliseconds until its script has run}.
 
-    Checkpoints are loaded by the first page that needs them. The modules of the app are imported before that: a warm-up
-    visitor opens a page, and during the next seconds the server imports the remaining modules.
+    The time of a page contains the loading of its checkpoint, if no earlier page needed this checkpoint. It does not
+    contain the import of the app's modules: before the visits, a warm-up visitor opens a page, and in the next seconds
+    the server imports all modules.
 
     Raises:
         BertlabError: a page could not be opened.

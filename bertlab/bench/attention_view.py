@@ -1,11 +1,11 @@
 """`bertlab bench attention-view`: measure the attention view in a headless Chromium, and compare it with bertviz.
 
 Both views show the same input. The benchmark measures the bytes that the browser receives, the first paint, a hover,
-and a switch to another layer. Times are wall-clock times and, since other programs may share the machine, CPU times of
-the page's own process. The attention is synthetic, with peaks like those of trained heads.
+and a switch to another layer. Two times are measured: the wall-clock time, and the CPU time of the page's process,
+which other programs on the machine hardly affect. The attention is synthetic, with peaks like those of trained heads.
 
 bertviz's page is the result of `head_view(html_action="return")`. The libraries that it would load from a CDN are
-embedded in the page. A page that does not open within the limit is reported as such.
+embedded in the page. If a page does not open within the time limit, the table says so.
 """
 
 import base64
@@ -30,12 +30,12 @@ from bertlab.config.errors import BertlabError
 from bertlab.explore.results import AttentionMap, TokenRow
 from bertlab.views import assets, html, payload
 
-HOVERS, LAYER_SWITCHES = 9, 5  # how many of each are timed
+NUM_HOVERS, NUM_SWITCHES = 9, 5  # how many hovers and layer switches are timed
 COLUMNS = ("view", "tokens", "bytes", "CPU time in Python", "first paint", "hover", "layer switch")
 # the first row of the table: the largest acceptable values for an input of 128 tokens; "" for a column without a target
 TARGETS = ("*target*", "128", "1 MB", "", "1000 ms", "50 ms", "150 ms")
 
-# Defines two JavaScript functions. `nextFrame` waits until a frame is drawn, and then reads pixels, which makes the
+# This script defines two functions. `nextFrame` waits until a frame is drawn, and then reads pixels, which makes the
 # browser finish postponed drawing. `timeAction` returns the milliseconds from an action to the end of its frame.
 DEFINE_TIMERS = """window.nextFrame = async () => {
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -47,13 +47,13 @@ window.timeAction = async (action) => {
   await nextFrame();
   return performance.now() - start;
 };"""
-# Times a hover over row `i` of bertlab's view.
+# This function measures the time of a hover over row `i` of bertlab's view.
 HOVER = """(i) => timeAction(() => {
   const canvas = document.querySelector("canvas.bl-over"), box = canvas.getBoundingClientRect();
   canvas.dispatchEvent(new PointerEvent("pointermove",
     { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
 })"""
-# Times a switch from layer `i` to the next one in bertlab's view.
+# This function measures the time of a switch from layer `i` to the next one in bertlab's view.
 # For a long input the app sends a layer when the user opens it. Here `layerBytes` already contains the layers, so that
 # only unpacking and drawing are timed.
 SWITCH_LAYER = """(i) => timeAction(async () => {
@@ -62,12 +62,12 @@ SWITCH_LAYER = """(i) => timeAction(async () => {
   const shownLayer = () => Number(document.querySelector(".bl-value").firstChild.data);
   while (shownLayer() !== i + 1) await new Promise((resolve) => setTimeout(resolve));
 })"""
-# Times how long it takes to show all attention lines of the first layer of a long input.
+# This script measures how long it takes to show all attention lines of the first layer of a long input.
 SHOW_LINES = """timeAction(async () => {
   document.querySelector("[data-view=lines]").click();
   await bertlab.update(window.layerBytes.shift());
 })"""
-# Stores the payloads of layers, given as base64, in `layerBytes`.
+# This function decodes the payloads of layers from base64, and stores them in `layerBytes`.
 DECODE_LAYERS = """(layers) => {
   window.layerBytes = layers.map((text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
 }"""
@@ -78,7 +78,7 @@ LOCAL_REQUIRE = """
 window.require = { config() {} };
 window.requirejs = (names, run) => run(window.jQuery, window.d3);
 """
-# A hover over token `i`, and a switch from layer `i` to the next one, in bertviz's view.
+# These functions measure the same in bertviz's view: a hover over token `i`, and a switch from layer `i` to the next.
 BERTVIZ_HOVER = """(i) => timeAction(() => {
   const event = new MouseEvent("mouseover", { bubbles: true });
   document.querySelectorAll("#left text")[i].dispatchEvent(event);
@@ -124,9 +124,9 @@ def make_synthetic_attention(layers: int, heads: int, size: int) -> AttentionMap
     scores = rng.normal(0, 1.2, (layers, heads, size, size)).astype(np.float32)
     scores -= rng.uniform(0, 2, (layers, heads, 1, 1)) * np.minimum(distance / 2, 6)
     scores[..., 0] += rng.uniform(0, 4, (layers, heads, 1))
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    exponentials = np.exp(scores - scores.max(-1, keepdims=True))
     tokens = tuple(TokenRow(i, i, f"word{i}", 6 * i, 6 * i + 5, int(i > size // 2), False) for i in range(size))
-    return AttentionMap(tokens, (powers / powers.sum(-1, keepdims=True)).astype(np.float32))
+    return AttentionMap(tokens, (exponentials / exponentials.sum(-1, keepdims=True)).astype(np.float32))
 
 
 class PageTimer:
@@ -205,18 +205,18 @@ def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[t
     document = html.payload_html("attention", first_bytes, "bench")
     timer, paint_time = open_html(page, document, "canvas.bl-over", limit)
     page.evaluate("window.layerBytes = []")
-    hover_time = timer.time_repeatedly(HOVER, HOVERS)
+    hover_time = timer.time_repeatedly(HOVER, NUM_HOVERS)
     first_view = ("bertlab, first view", size, f"{len(first_bytes):,}", packing_time, paint_time, hover_time)
     if not pack.is_sent_in_parts:
-        return [(*first_view, timer.time_repeatedly(SWITCH_LAYER, LAYER_SWITCHES))]
-    layers = [pack.bytes({"view": "lines", "layer": n}) for n in range(LAYER_SWITCHES)]
-    last_layer, packing_time = time_call(lambda: pack.bytes({"view": "lines", "layer": LAYER_SWITCHES}))
+        return [(*first_view, timer.time_repeatedly(SWITCH_LAYER, NUM_SWITCHES))]
+    layers = [pack.bytes({"view": "lines", "layer": n}) for n in range(NUM_SWITCHES)]
+    last_layer, packing_time = time_call(lambda: pack.bytes({"view": "lines", "layer": NUM_SWITCHES}))
     page.evaluate(DECODE_LAYERS, [base64.b64encode(layer).decode() for layer in [*layers, last_layer]])
     before = timer.read_cpu_ms()
     paint_ms = page.evaluate(SHOW_LINES)
     paint_time = format_times(paint_ms, timer.read_cpu_ms() - before)
-    hover_time = timer.time_repeatedly(HOVER, HOVERS)
-    switch_time = timer.time_repeatedly(SWITCH_LAYER, LAYER_SWITCHES)
+    hover_time = timer.time_repeatedly(HOVER, NUM_HOVERS)
+    switch_time = timer.time_repeatedly(SWITCH_LAYER, NUM_SWITCHES)
     full_layer = ("bertlab, a layer in full", size, f"{len(last_layer):,}", packing_time, paint_time, hover_time)
     return [(*first_view, ""), (*full_layer, switch_time)]
 
@@ -230,7 +230,7 @@ def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[t
         BertlabError: the installed version of bertviz loads its libraries in a different way.
     """
     import torch
-    from bertviz import head_view  # it imports transformers, so it is imported only when needed
+    from bertviz import head_view  # imported only here, because it imports transformers
 
     second_start = next(row.position for row in attention.tokens if row.segment == 1)
     probs = [torch.from_numpy(probs_NTT)[None] for probs_NTT in attention.probs_LNTT]
@@ -245,8 +245,8 @@ def measure_bertviz(page: Page, attention: AttentionMap, limit: float) -> list[t
         raise BertlabError("bench-bertviz-changed")
     try:
         timer, paint_time = open_html(page, f"<!doctype html><meta charset=utf-8>{view}", "svg line", limit)
-        hover_time = timer.time_repeatedly(BERTVIZ_HOVER, HOVERS)
-        return [(*row, paint_time, hover_time, timer.time_repeatedly(BERTVIZ_SWITCH_LAYER, LAYER_SWITCHES))]
+        hover_time = timer.time_repeatedly(BERTVIZ_HOVER, NUM_HOVERS)
+        return [(*row, paint_time, hover_time, timer.time_repeatedly(BERTVIZ_SWITCH_LAYER, NUM_SWITCHES))]
     except Error as error:
         if "Timeout" in error.message:
             return [(*row, f"did not open in {limit:.0f} s", "", "")]
@@ -265,10 +265,10 @@ def measure(config: AttentionViewBenchConfig) -> dict:
     with sync_playwright() as driver:
         views = [(measure_bertlab, size) for size in config.tokens]
         views += [(measure_bertviz, size) for size in config.bertviz]
-        for number, (measure_view, size) in enumerate(views):
+        for index, (measure_view, size) in enumerate(views):
             # A new browser for each view: a page that does not open must not slow down the next one.
             browser = launch_chromium(driver)
-            if not number and not config.json:
+            if index == 0 and not config.json:
                 print(f"Chromium {browser.version}, {platform.machine()}, {layers} x {heads} heads;")
                 print("times: median wall-clock time (in brackets: mean CPU time of the page)\n")
                 print("\n".join(map(format_row, (COLUMNS, ("---",) * len(COLUMNS), TARGETS))), flush=True)

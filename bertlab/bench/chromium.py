@@ -23,10 +23,10 @@ def launch_chromium(driver: Playwright) -> Browser:
 
 
 def find_chromium() -> str:
-    """Find the Chromium that the environment variable BERTLAB_CHROMIUM names, or the first one on the PATH.
+    """Return the path of Chromium, from the environment variable BERTLAB_CHROMIUM or else from the PATH.
 
     Raises:
-        BertlabError: no Chromium is on the PATH.
+        BertlabError: the variable is not set, and no Chromium is on the PATH.
     """
     path = os.environ.get("BERTLAB_CHROMIUM") or next(filter(None, map(shutil.which, EXECUTABLES)), None)
     if path is None:

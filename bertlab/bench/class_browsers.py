@@ -1,4 +1,4 @@
-"""Students of a class in real browsers: pages of one headless Chromium, each with cookies of its own."""
+"""Students of a school class in real browsers: pages of one headless Chromium, each with cookies of its own."""
 
 import time
 from collections.abc import AsyncIterator
@@ -9,10 +9,11 @@ from playwright.async_api import Browser, Page, async_playwright
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 from bertlab.bench.chromium import ARGUMENTS, find_chromium
 
-# JavaScript: whether the whole page is drawn
+# a JavaScript function that returns whether the whole page is drawn
 IS_DRAWN = """() => document.querySelector("h1") && !document.querySelector(".skeleton, .news > *")
   && document.querySelector('[data-test-script-state="notRunning"]')"""
-# JavaScript: whether the class panel, which shows a student the step and its question, contains a text
+# A JavaScript function that returns whether the class panel contains a text. The panel shows a student the step of the
+# lesson and its question.
 PANEL_SHOWS = "text => document.querySelector('.st-key-class-panel')?.innerText.includes(text)"
 
 
@@ -60,12 +61,12 @@ class BrowserStudent:
         await self._page.close()
 
     async def wait_for(self, text: str) -> float:
-        """Wait until the panel shows a text. Return the time at which it does, as `time.perf_counter` measures it."""
+        """Wait until the panel shows a text. Return the value of `time.perf_counter()` at that moment."""
         await self._page.wait_for_function(PANEL_SHOWS, arg=text)
         return time.perf_counter()
 
     async def wait_until_drawn(self) -> float:
-        """Wait until the whole page is drawn. Return the time at which it is, as `time.perf_counter` measures it."""
+        """Wait until the whole page is drawn. Return the value of `time.perf_counter()` at that moment."""
         await self._page.wait_for_function(IS_DRAWN)
         return time.perf_counter()
 

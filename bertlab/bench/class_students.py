@@ -1,4 +1,4 @@
-"""Simulated students of a class: sessions over Streamlit's websocket protocol that follow the teacher and guess."""
+"""Simulated students of a school class. Over Streamlit's websocket protocol, they follow the teacher and guess."""
 
 import asyncio
 import json
@@ -26,21 +26,21 @@ class Student:
     """A session that follows a class, as a browser would.
 
     Args:
-        number: the number of the student, from which the participant's token is made.
+        index: the index of the student, from which the participant's token is made.
 
     Attributes:
         errors: errors of the connection and of the script, and errors shown on the page.
     """
 
-    def __init__(self, number: int):
-        self.token = f"{number:032x}"
+    def __init__(self, index: int):
+        self.token = f"{index:032x}"
         self.errors: list[str] = []
         self._connection: ClientConnection | None = None
         self._tasks: list[asyncio.Task] = []
-        # what Streamlit sent last: the id and the query string of the page
-        self._page_hash = self._query = ""
+        # what Streamlit sent last: the hash and the query string of the page
+        self._page_hash = self._query_string = ""
         # what Streamlit sent last: the ids of the panel, of its number field, of its button, and of the news component
-        self._fragment = self._field = self._button = self._news_id = ""
+        self._fragment_id = self._field_id = self._button_id = self._news_id = ""
         self._version = ""  # the version of the class that the panel shows
         # the text of the panel; whether the page is drawn; whether the page is still that of the previous step
         self._panel_text, self._is_drawn, self._is_page_old = "", False, False
@@ -70,7 +70,7 @@ class Student:
         """Wait until the panel, or the preview of a new step that replaces it, shows a text.
 
         Returns:
-            The time at which the text is shown, as `time.perf_counter` measures it.
+            The value of `time.perf_counter()` when the text is shown.
 
         Raises:
             TimeoutError: the text is not shown within `TIMEOUT_SECONDS`.
@@ -81,7 +81,7 @@ class Student:
         """Wait until the whole page of the step is drawn, with its panel.
 
         Returns:
-            The time at which the page is drawn, as `time.perf_counter` measures it.
+            The value of `time.perf_counter()` when the page is drawn.
 
         Raises:
             TimeoutError: the page is not drawn within `TIMEOUT_SECONDS`.
@@ -94,17 +94,17 @@ class Student:
         Raises:
             TimeoutError: the number is not confirmed within `TIMEOUT_SECONDS`.
         """
-        await self._wait(lambda: self._field and self._button)
+        await self._wait(lambda: self._field_id and self._button_id)
         message = self._make_rerun()
         field, button = (message.rerun_script.widget_states.widgets.add() for _ in range(2))
-        field.id, field.double_value = self._field, value
-        button.id, button.trigger_value = self._button, True
+        field.id, field.double_value = self._field_id, value
+        button.id, button.trigger_value = self._button_id, True
         start = time.perf_counter()
         await self._connection.send(message.SerializeToString())
         return (await self.wait_for(f"Your guess: {value:g}") - start) * 1000
 
     async def _wait(self, condition: Callable[[], object]) -> float:
-        """Wait until a condition is true, and return the time at which it is, as `time.perf_counter` measures it."""
+        """Wait until a condition is true, and return the value of `time.perf_counter()` at that moment."""
         async with asyncio.timeout(TIMEOUT_SECONDS), self._update:
             await self._update.wait_for(condition)
         return time.perf_counter()
@@ -112,15 +112,15 @@ class Student:
     def _make_rerun(self) -> BackMsg:
         """Make a message that asks Streamlit to run the panel again."""
         message = BackMsg()
-        message.rerun_script.page_script_hash, message.rerun_script.query_string = self._page_hash, self._query
-        message.rerun_script.fragment_id = self._fragment
+        message.rerun_script.page_script_hash, message.rerun_script.query_string = self._page_hash, self._query_string
+        message.rerun_script.fragment_id = self._fragment_id
         return message
 
     async def _request_news(self) -> None:
         """Repeatedly request the news of the class, and run the panel again whenever the class has a new version."""
         host, port = self._address.split(":")
         headers = f"Host: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
-        reported_version = ""
+        reported_version = ""  # the version in the latest event that was sent to the app
         connection = None  # (reader, writer) while a connection is open
         try:
             while True:
@@ -130,8 +130,8 @@ class Student:
                 try:
                     reader, writer = connection = connection or await asyncio.open_connection(host, int(port))
                     writer.write(f"GET {NEWS_ADDRESS}?seen={self._version}&lang=en HTTP/1.1\r\n{headers}".encode())
-                    head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                    body = await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
+                    header = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                    body = await reader.readexactly(int(header.split("content-length:")[1].split()[0]))
                 except (OSError, asyncio.IncompleteReadError):  # the server closes idle connections
                     connection = None
                     continue
@@ -153,7 +153,7 @@ class Student:
                 connection[1].close()
 
     async def _show_text(self, text: str) -> None:
-        """Show the text of a new step beside the page of the previous step, and wait as a browser does."""
+        """Show the text of a new step beside the page of the previous step, for as long as a browser does."""
         self._panel_text, self._is_page_old = text, True
         async with self._update:
             self._update.notify_all()
@@ -176,10 +176,10 @@ class Student:
             self._page_hash = message.new_session.page_script_hash
         elif kind == "navigation":  # the whole page runs, not only the panel
             self._page_hash = message.navigation.page_script_hash
-            self._panel_text = self._field = self._button = self._news_id = ""
+            self._panel_text = self._field_id = self._button_id = self._news_id = ""
             self._is_drawn = self._is_page_old = False
         elif kind == "page_info_changed":
-            self._query = message.page_info_changed.query_string
+            self._query_string = message.page_info_changed.query_string
         elif kind == "script_finished":
             self._is_drawn = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
             if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
@@ -193,10 +193,10 @@ class Student:
             if element.HasField("bidi_component") and element.bidi_component.component_name == "bertlab_news":
                 data = json.loads(element.bidi_component.json)
                 self._news_id, self._version = element.bidi_component.id, data["seen"]
-                self._fragment = message.delta.fragment_id or self._fragment
+                self._fragment_id = message.delta.fragment_id or self._fragment_id
             if element.HasField("number_input"):
-                self._field = element.number_input.id
+                self._field_id = element.number_input.id
             if element.button.is_form_submitter:
-                self._button = element.button.id
+                self._button_id = element.button.id
             if element.HasField("exception"):
                 self.errors.append(element.exception.type)

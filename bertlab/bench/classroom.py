@@ -1,4 +1,4 @@
-"""`bertlab bench classroom`: measure a class of thirty students whose server is killed and started again."""
+"""`bertlab bench classroom`: measure a school class of thirty students, while its server is killed and restarted."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from bertlab.bench.results import Result
 from bertlab.classroom.store import ClassStore
 from bertlab.config.errors import BertlabError
 
-# the lesson, a step whose question is answered with a number, and the number of steps
+# the name of the lesson, the index of a step whose question is answered with a number, and how many steps there are
 LESSON, QUESTION_STEP, NUM_STEPS = "attention", 1, 8
 
 
@@ -66,10 +66,10 @@ async def _run_class(
         await asyncio.gather(*map(follow, students))
 
     async def open_all() -> None:
-        """Open the app for one student, who waits until the new server is ready, and then for all others."""
+        """Open the app for one student, wait until the new server is ready, and then open it for all others."""
         for group in (students[:1], students[1:]):
             await asyncio.gather(*(student.open(server.address) for student in group))
-            await asyncio.gather(*(student.wait_for(" of ") for student in group))  # in "step 1 of 8"
+            await asyncio.gather(*(student.wait_for(" of ") for student in group))  # the panel shows "step 1 of 8"
             await asyncio.gather(*(student.wait_until_drawn() for student in group))
 
     await open_all()
@@ -79,14 +79,14 @@ async def _run_class(
     warm_up_times = {**compute_percentiles("first_step", step_ms), **compute_percentiles("first_page", page_ms)}
     step_ms.clear()
     page_ms.clear()
-    for round_number in range(config.rounds):
+    for round_index in range(config.rounds):
         for step in [*range(1, NUM_STEPS), 0]:
             await show(step)
             await asyncio.sleep(2)
         await show(QUESTION_STEP)
         store.set_phase("open")  # students may guess; a student guesses a different number in each round
         guess_ms += await asyncio.gather(
-            *(student.guess(number + 10 * round_number % 90) for number, student in enumerate(students))
+            *(student.guess(index + 10 * round_index % 90) for index, student in enumerate(students))
         )
     start = time.perf_counter()
     store.set_phase("revealed")  # every panel shows the answer to the question, "Answer: 10"
@@ -101,7 +101,7 @@ async def _run_class(
         **compute_percentiles("guess", guess_ms),
         **compute_percentiles("reveal", reveal_ms),
     }
-    # printed now, because thirty browsers may fail to reconnect
+    # These are printed before the restart, because thirty browsers may fail to reconnect.
     print(f"before the server is killed: {times}", file=sys.stderr, flush=True)
     old_counts = store.count_guesses(QUESTION_STEP)
     for student in students:
@@ -130,7 +130,7 @@ async def _run_class(
 async def _measure(server: AppProcess, store: ClassStore, config: ClassroomBenchConfig) -> dict:
     """Run a class of simulated students or, with --browsers, of real browsers."""
     if not config.browsers:
-        return await _run_class(server, store, config, [Student(number) for number in range(config.students)])
+        return await _run_class(server, store, config, [Student(index) for index in range(config.students)])
     async with open_browser() as browser:
         return await _run_class(server, store, config, [BrowserStudent(browser) for _ in range(config.browsers)])
 
@@ -149,15 +149,15 @@ def run(config: ClassroomBenchConfig) -> None:
         finally:
             store.close()
             server.stop(signal.SIGKILL)
-    count, steps = measurements["students"], measurements["steps"]
-    count = f"{count} browsers on the same machine" if config.browsers else count
+    students, steps = measurements["students"], measurements["steps"]
+    class_size = f"{students} browsers on the same machine" if config.browsers else students
     results = [
-        Result(f"App: a class of {count}, the text of a new step on every screen, 95th percentile",
+        Result(f"App: a class of {class_size}, the text of a new step on every screen, 95th percentile",
                measurements["step_p95_ms"], "ms", n=steps, target=1000),
-        Result(f"App: a class of {count}, the page of a new step drawn, 95th percentile",
+        Result(f"App: a class of {class_size}, the page of a new step drawn, 95th percentile",
                measurements["page_p95_ms"], "ms", n=steps),
-        Result(f"App: a class of {count}, guesses lost when the server is killed", measurements["lost_guesses"],
-               n=measurements["students"], target=0),
+        Result(f"App: a class of {class_size}, guesses lost when the server is killed", measurements["lost_guesses"],
+               n=students, target=0),
     ]  # fmt: skip
     hardware = f"{os.cpu_count()} cores, load {load:.1f} at the start"
     report(measurements, [replace(result, hardware=hardware) for result in results], config)

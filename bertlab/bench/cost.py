@@ -28,7 +28,7 @@ from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
 MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # the largest errors of the estimates that the project accepts, in percent
-# Memory that a step needs besides the estimate: Python, the libraries, and freed memory that the C library keeps.
+# Bytes that a step needs in addition to the estimate: Python, the libraries, and freed memory that the C library keeps.
 RUNTIME_BYTES = 6e8
 SLOWEST_FLOPS = 2e10  # FLOP per second that every CPU reaches, to estimate the longest time of a measurement
 MAX_SECONDS = 600.0  # the longest time that a measurement may take
@@ -134,6 +134,12 @@ def compare_step(
 def check_size(memory_bytes: float, flop: float, steps: int, device: torch.device) -> None:
     """Raise an error for a measurement that does not fit into this machine's memory, or that would take too long.
 
+    Args:
+        memory_bytes: the estimated memory of a step.
+        flop: the estimated FLOP of a step.
+        steps: the number of measured steps.
+        device: the device.
+
     Raises:
         BertlabError: the measurement does not fit, or would take too long.
     """
@@ -145,7 +151,7 @@ def check_size(memory_bytes: float, flop: float, steps: int, device: torch.devic
 
 
 def read_available_memory(device: torch.device) -> float:
-    """Return the bytes of memory that a new process could use; infinity if the system does not say."""
+    """Return how many bytes of memory a new process could use; infinity if this is unknown."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     limits = []
@@ -153,8 +159,8 @@ def read_available_memory(device: torch.device) -> float:
         meminfo = Path("/proc/meminfo").read_text().splitlines()
         limits += [1024 * int(line.split()[1]) for line in meminfo if line.startswith("MemAvailable:")]
     with suppress(OSError, ValueError):  # the limit of a container
-        group = Path("/sys/fs/cgroup")
-        limits.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+        cgroup = Path("/sys/fs/cgroup")
+        limits.append(int((cgroup / "memory.max").read_text()) - int((cgroup / "memory.current").read_text()))
     return min(limits, default=float("inf"))
 
 
@@ -196,7 +202,7 @@ def run(config: CostBenchConfig) -> None:
 
 
 def make_results(measurements: dict) -> list[Result]:
-    """Return two results: the largest error of the estimated memory over all presets, and of the estimated time."""
+    """Return two results: the largest error of the estimated memory, and of the estimated time, over all presets."""
     rows = measurements["presets"]
     setting = f"{', '.join(rows)}, {measurements['batch']} tokens, {measurements['precision']}"
     results = []

@@ -37,7 +37,7 @@ from bertlab.training.trainer import Trainer
 
 # the small model of the warm-up step
 WARM_UP_CONFIG = ModelConfig(vocab_size=512, hidden_size=64, num_layers=2, num_heads=1, intermediate_size=256)
-PROCESS_DIRECTORY = Path("/proc/self")  # in which Linux describes this process
+PROCESS_DIRECTORY = Path("/proc/self")  # its files describe this process (Linux only)
 M_MMAP_THRESHOLD = -3  # a parameter of glibc's `mallopt`, see its malloc.h
 # Arguments of `_map_blocks_from`, in bytes: the first for the step that measures the memory in use, the second for
 # ordinary steps. The second is the largest threshold that glibc chooses itself.
@@ -67,8 +67,8 @@ class StepMeasurement:
     wall_seconds: float
     """The median wall-clock time of a step."""
     peak_flops: float
-    """The FLOP per second of a large matrix product, measured before each step with the clock of `seconds`: the
-    median."""
+    """The median FLOP per second of a large matrix product. It is measured before each step, with the clock of
+    `seconds`."""
     threads: int
     """The number of CPU threads."""
     steps: int
@@ -85,8 +85,8 @@ def measure_in_this_process(workload: Workload, steps: int, device: torch.device
     """
     dtype, threads = getattr(torch, workload.precision), torch.get_num_threads()
     clock = time.perf_counter if device.type == "cuda" else lambda: time.process_time() / threads
-    # This comes before anything is allocated, because a block that is in the heap stays there, and new blocks would
-    # fill the gaps between such blocks.
+    # This comes before anything is allocated: blocks that are in the heap already stay there, and new blocks would fill
+    # the gaps between them.
     _map_blocks_from(SMALL_BLOCK)
     warm_up_workload = Workload(WARM_UP_CONFIG, 32, 4, workload.precision, workload.optimizer)
     _run_step(build_trainer(warm_up_workload, device), clock)
@@ -98,10 +98,10 @@ def measure_in_this_process(workload: Workload, steps: int, device: torch.device
     memory_bytes = _read_peak_memory(device) - runtime_bytes
     _map_blocks_from(LARGEST_HEAP_BLOCK)
     _run_step(trainer, clock)
-    peaks, seconds, wall_seconds, resident_bytes = [], [], [], []
+    peak_flops, seconds, wall_seconds, resident_bytes = [], [], [], []
     for _ in range(steps):
         # measured before every step, because the speed of a shared machine drifts
-        peaks.append(measure_peak_flops(device, dtype, 2, clock))
+        peak_flops.append(measure_peak_flops(device, dtype, 2, clock))
         _reset_peak_memory(device)
         step_seconds, step_wall_seconds = _run_step(trainer, clock)
         resident_bytes.append(_read_peak_memory(device) - runtime_bytes)
@@ -119,7 +119,7 @@ def measure_in_this_process(workload: Workload, steps: int, device: torch.device
         runtime_bytes=runtime_bytes if device.type == "cpu" else 0,
         seconds=statistics.median(seconds),
         wall_seconds=statistics.median(wall_seconds),
-        peak_flops=statistics.median(peaks),
+        peak_flops=statistics.median(peak_flops),
         threads=threads,
         steps=steps,
     )
@@ -183,7 +183,7 @@ def _read_peak_memory(device: torch.device) -> int:
 
 
 def _read_status(name: str) -> int:
-    """Read a size from the status file that Linux has for this process, in bytes; 0 if there is none."""
+    """Return a size in bytes from the file in which Linux shows the status of this process; 0 if it is not there."""
     with suppress(OSError):
         for line in (PROCESS_DIRECTORY / "status").read_text().splitlines():
             if line.startswith(f"{name}:"):

@@ -1,7 +1,7 @@
 """`bertlab bench families`: compare BERT with later families, with the same size, text and training time.
 
 Each family is pre-trained once per seed and then fine-tuned on tasks. As soon as a pre-training or fine-tuning run is
-finished, it appends a row to a file of JSON lines; it is skipped when the command is repeated. The benchmark can thus
+finished, a row is appended to a file of JSON lines, and a repeated command skips this run. The benchmark can thus
 be stopped at any time (an interrupted run continues where it was saved), and be divided over days and machines.
 """
 
@@ -121,7 +121,9 @@ class FamiliesBenchConfig(BenchOptions):
 
 
 def read_rows(path: Path) -> list[dict]:
-    """Read the rows of finished runs; [] if there is no such file.
+    """Read the rows of finished runs, and add the field `key` to each: (family, seed, part).
+
+    Returns [] if there is no such file.
 
     Raises:
         DataError: a line is not a row. The last line may be incomplete, if the command was killed while it was written.
@@ -200,7 +202,7 @@ def locate_pretraining(config: FamiliesBenchConfig, row_settings: dict, family: 
 
 
 def _has_checkpoint(run: Path, row: dict | None) -> bool:
-    """Whether a run directory contains the checkpoint whose digest is in a row of pre-training."""
+    """Whether a run directory contains the checkpoint of a row of pre-training, which the digest identifies."""
     is_finished = row is not None and (run / CHECKPOINT).is_dir()
     return is_finished and compute_checkpoint_digest(run) == row["checkpoint"]
 
@@ -257,7 +259,7 @@ def run(config: FamiliesBenchConfig) -> None:
 
 
 def group_rows_by_settings(rows: list[dict]) -> list[list[dict]]:
-    """Group the valid rows by their settings, in the order of the last row of each group."""
+    """Group the valid rows by their settings; the group with the newest row comes last."""
     groups: dict[str, list[dict]] = {}
     for row in rows:
         key = json.dumps(row["settings"], sort_keys=True)

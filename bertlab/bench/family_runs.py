@@ -39,10 +39,10 @@ class TaskRecipe:
     epochs: float
     """Number of passes over the training rows."""
     max_tokens: int = 128
-    """Maximum number of tokens in an input; for SQuAD, in a window. It is the default length of the inputs of
-    pre-training, because positions beyond that length are not trained."""
+    """Maximum number of tokens in an input; for SQuAD, in a window. The default is the default length of the inputs of
+    pre-training, because pre-training does not train the embeddings of later positions."""
     validation_rows: int | None = None
-    """Maximum number of validation rows; None for all of them."""
+    """Maximum number of validation rows; None uses all."""
 
 
 TASKS = {
@@ -53,14 +53,14 @@ TASKS = {
     "squad": TaskRecipe("f1", 2000, 1, validation_rows=500),
 }
 """Name of a task -> how every family is fine-tuned on it."""
-# the tasks of the GLUE benchmark, whose mean the table shows
+# the tasks of the GLUE benchmark; the table shows the mean of their metrics
 GLUE = ("sst2", "mrpc", "stsb", "cola")
-# the optimiser settings of fine-tuning, and its rows or windows per step
+# the optimiser settings of fine-tuning, and how many rows or windows a step has
 FINETUNING = OptimConfig(lr=3e-4, warmup=0.1, beta2=0.999, eps=1e-8)
 FINETUNING_BATCH = 16
 WINDOW_STRIDE = 64  # tokens between the starts of two windows of a passage
-# the metrics of pre-training that a row contains, if the family has them: those measured on inputs without sentence
-# pairs, and those of sentence pairs, which are copied from the record of the checkpoint
+# The metrics of pre-training that a row contains, if the family has them. The first are measured on inputs without
+# sentence pairs; the metrics of sentence pairs are copied from the record of the checkpoint.
 PRETRAINING_METRICS = ("masked_accuracy", "mlm_loss", "bits_per_character", "replaced_recall", "replaced_precision")
 PAIR_METRICS = ("nsp_accuracy", "order_accuracy")
 
@@ -104,7 +104,7 @@ def make_pretraining_config(
     changes = dict(FAMILIES[family].pretraining or {})
     if family == "distilbert":
         changes |= {"teacher": settings.teacher, "start": "teacher"}
-    common = {
+    common_settings = {
         "layers": settings.layers, "hidden": settings.hidden, "attention_heads": settings.attention_heads,
         "batch_size": settings.batch_size, "max_tokens": settings.max_tokens, "chosen_share": settings.chosen_share,
         "minutes": settings.minutes, "precision": settings.precision,
@@ -113,7 +113,7 @@ def make_pretraining_config(
     return make_recipe_settings(
         corpus, out, family=family, seed=seed, clock="cpu", threads=1, device="cpu", snapshots=False,
         sample_predictions=False, save_minutes=1.0, validation=validation, evaluate_every=10**9, evaluate_rows=16,
-        **(common | changes),
+        **(common_settings | changes),
     )  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def save_rows(name: str, source: Path, directory: Path, max_rows: int | None = N
         name: the task, a key of `TASKS`.
         source: the directory of the data set.
         directory: the directory for the rows of all tasks.
-        max_rows: a limit for both splits that replaces a larger limit of the recipe, for a quick test.
+        max_rows: the maximum number of rows of each split, if it is smaller than that of the recipe; for a quick test.
     """
     recipe, unlimited = TASKS[name], 10**9
     limits = {

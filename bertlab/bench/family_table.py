@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bertlab.bench.family_runs import GLUE, TASKS, describe_pretraining
 from bertlab.bench.results import Result
 
-# task, metric or family -> its name in the tables
+# These dictionaries contain the names in the tables: task, metric or family -> name.
 TASK_TITLES = {"sst2": "SST-2", "mrpc": "MRPC", "stsb": "STS-B", "cola": "CoLA", "squad": "SQuAD"}
 METRIC_TITLES = {
     "accuracy": "accuracy", "f1": "F1", "spearman": "Spearman", "matthews": "Matthews correlation",
@@ -45,7 +45,7 @@ and ELECTRA have narrower embeddings, so the numbers of parameters differ.
 
 @dataclass(frozen=True)
 class FamilySummary:
-    """A line of the table: the means of a family over its seeds."""
+    """The values of a family in the table: the means over its seeds."""
 
     family: str
     """The family, a key of `FAMILY_TITLES`."""
@@ -64,7 +64,7 @@ class FamilyTable:
     hardware: str
     """The machines."""
     dates: tuple[str, str]
-    """The first and the last day, as YYYY-MM-DD."""
+    """The days of the first and the last run, as YYYY-MM-DD."""
     families: tuple[FamilySummary, ...]
     """The families."""
 
@@ -82,8 +82,8 @@ def summarise(groups: Sequence[Sequence[dict]]) -> list[FamilyTable]:
         families = [family for family in FAMILY_TITLES if any(row["family"] == family for row in rows)]
         days = sorted(row["date"] for row in rows)
         hardware = ", ".join(dict.fromkeys(row["hardware"] for row in rows))
-        lines = tuple(_summarise_family(family, rows) for family in families)
-        tables.append(FamilyTable(rows[0]["settings"], hardware, (days[0], days[-1]), lines))
+        summaries = tuple(_summarise_family(family, rows) for family in families)
+        tables.append(FamilyTable(rows[0]["settings"], hardware, (days[0], days[-1]), summaries))
     return tables
 
 
@@ -150,15 +150,15 @@ def _format_table(table: FamilyTable) -> list[str]:
         "| bits per character |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for line in table.families:
-        values = line.values
+    for summary in table.families:
+        values = summary.values
         lines.append(
-            f"| {FAMILY_TITLES[line.family]} | {describe_pretraining(line.family)} | {line.seeds} "
+            f"| {FAMILY_TITLES[summary.family]} | {describe_pretraining(summary.family)} | {summary.seeds} "
             f"| {values['parameters'][0] / 1e6:.2f} M | {_format_value(values, 'tokens', 2, 1e-6)} "
             f"| {_format_value(values, 'tokens_per_second', 0)} | {_format_value(values, 'masked_accuracy', 1, 100)} % "
             f"| {_format_value(values, 'bits_per_character', 2)} |"
         )
-    for values in (line.values for line in table.families if "replaced_recall" in line.values):
+    for values in (summary.values for summary in table.families if "replaced_recall" in summary.values):
         recall, precision = (_format_value(values, f"replaced_{name}", 1, 100) for name in ("recall", "precision"))
         note = f"ELECTRA's discriminator finds {recall} % of the replaced tokens, with a precision of {precision} %."
         lines += ["", note]
@@ -168,10 +168,10 @@ def _format_table(table: FamilyTable) -> list[str]:
         f"| family | seeds | {titles} | mean of {len(GLUE)} GLUE tasks |",
         "|---|---:|" + "---:|" * (len(TASKS) + 1),
     ]
-    for line in table.families:
-        cells = [_format_value(line.values, name, 1) for name in (*TASKS, "glue")]
-        seeds = max((line.values[name][2] for name in TASKS if name in line.values), default=0)
-        lines.append(f"| {FAMILY_TITLES[line.family]} | {seeds} | {' | '.join(cells)} |")
+    for summary in table.families:
+        cells = [_format_value(summary.values, name, 1) for name in (*TASKS, "glue")]
+        seeds = max((summary.values[name][2] for name in TASKS if name in summary.values), default=0)
+        lines.append(f"| {FAMILY_TITLES[summary.family]} | {seeds} | {' | '.join(cells)} |")
     return lines
 
 
@@ -205,14 +205,18 @@ def make_results(table: FamilyTable) -> list[Result]:
     settings = table.settings
     setting = f"{settings['layers']} x {settings['hidden']}, {settings['minutes']:g} minutes"
     results = []
-    for line in table.families:
-        mean, _, seeds = line.values["masked_accuracy"]
-        tasks = [f"{title} {_format_value(line.values, name, 1)}"
-                 for name, title in (("glue", "GLUE tasks"), ("squad", "SQuAD F1")) if name in line.values]  # fmt: skip
-        label = "generator's masked-token accuracy" if "replaced_recall" in line.values else "masked-token accuracy"
+    for summary in table.families:
+        mean, _, seeds = summary.values["masked_accuracy"]
+        titles = {"glue": "GLUE tasks", "squad": "SQuAD F1"}
+        tasks = [
+            f"{title} {_format_value(summary.values, name, 1)}"
+            for name, title in titles.items()
+            if name in summary.values
+        ]
+        label = "generator's masked-token accuracy" if "replaced_recall" in summary.values else "masked-token accuracy"
         results.append(
             Result(
-                f"Pre-training: {FAMILY_TITLES[line.family]}, {setting}, {label}", round(100 * mean, 1), unit="%",
+                f"Pre-training: {FAMILY_TITLES[summary.family]}, {setting}, {label}", round(100 * mean, 1), unit="%",
                 n=seeds, peer=", ".join(tasks) or None, hardware=table.hardware,
             )
         )  # fmt: skip

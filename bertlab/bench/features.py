@@ -10,7 +10,7 @@ import torch
 import transformers
 import tyro
 
-from bertlab.bench import peer
+from bertlab.bench import transformers_peer
 from bertlab.bench.harness import BenchOptions, make_ratio_result, measure_alternately, measure_peak_memory_mb, report
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.processor import count_cores
@@ -18,7 +18,7 @@ from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import make_span_features
 from bertlab.training.devices import describe_hardware
 
-SAMPLE_ROWS = 4000  # number of rows in the sample that decides on the peer's number of processes
+SAMPLE_ROWS = 4000  # rows in the sample that decides how many processes the peer gets
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class FeaturesBenchConfig(BenchOptions):
 def measure(config: FeaturesBenchConfig) -> dict:
     """Return the questions per second of bertlab and the peer, their ratio, and the seconds of the slowest rounds."""
     source = locate.find(config.checkpoint)
-    tokenizer, peer_tokenizer = checkpoint.load(config.checkpoint).tokenizer, peer.load_tokenizer(source)
+    tokenizer, peer_tokenizer = checkpoint.load(config.checkpoint).tokenizer, transformers_peer.load_tokenizer(source)
     rows = read_rows(config.data, "train")[: config.rows]
-    table = datasets.Dataset.from_list(peer.drop_row_locations(rows))
+    table = datasets.Dataset.from_list(transformers_peer.drop_row_locations(rows))
     bertlab_seconds: list[float] = []
-    preparation_seconds: list[float] = []  # until the tokenised rows are ready and the windows can be read one by one
+    preparation_seconds: list[float] = []  # the time until all rows are tokenised, so that windows can be built
     peer_seconds: list[float] = []
     window_counts: dict[str, int] = {}
 
@@ -75,11 +75,14 @@ def measure(config: FeaturesBenchConfig) -> dict:
             if config.json:
                 datasets.disable_progress_bars()
                 stack.callback(datasets.enable_progress_bars)
-            features = peer.encode_span_rows(part, peer_tokenizer, config.max_tokens, config.stride, processes)
+            features = transformers_peer.encode_span_rows(
+                part, peer_tokenizer, config.max_tokens, config.stride, processes
+            )
         window_counts["peer"] = len(features)
         return time.perf_counter() - start
 
     sample = table.select(range(min(len(table), SAMPLE_ROWS)))
+    # None: one process, in which the tokenizer uses a thread per core
     processes = min((None, count_cores()), key=lambda processes: time_peer(sample, processes))
 
     def run_peer() -> float:

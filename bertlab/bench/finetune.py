@@ -1,7 +1,7 @@
-"""`bertlab bench finetune`: measure the speed of fine-tuning, compared with transformers' Trainer.
+"""`bertlab bench finetune`: measure the speed of fine-tuning, compared with a peer: transformers' Trainer.
 
-Both implementations read the same rows. transformers' Trainer is measured twice: with rows in random order, which is
-its default, and with `group_by_length`.
+Both implementations read the same rows. The peer is measured twice: with rows in random order, which is its default,
+and with `group_by_length`.
 """
 
 import tempfile
@@ -14,7 +14,7 @@ import torch
 import transformers
 import tyro
 
-from bertlab.bench import peer
+from bertlab.bench import transformers_peer
 from bertlab.bench.harness import (
     CLOCKS,
     TrainingBenchOptions,
@@ -65,16 +65,18 @@ class FinetuneBenchConfig(TrainingBenchOptions):
 
 
 def measure(config: FinetuneBenchConfig) -> dict:
-    """Return the median tokens per second of bertlab, and of transformers' Trainer in both row orders, and ratios."""
+    """Return the median tokens per second of bertlab and of the peer in both row orders, and their ratios."""
     device, spec = resolve_device(config.device), get_task(config.task)
     task_type = get_finetune_type(spec.kind)
     dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
     clock = CLOCKS[config.clock]
-    rows = peer.read_task_rows(config.data or spec.hub_id, "train", task_type)[: config.rows]
+    rows = transformers_peer.read_task_rows(config.data or spec.hub_id, "train", task_type)[: config.rows]
     with tempfile.TemporaryDirectory() as path:
         directory = Path(path)
-        datasets.Dataset.from_list(peer.drop_row_locations(rows)).to_parquet(str(directory / "train.parquet"))
+        datasets.Dataset.from_list(transformers_peer.drop_row_locations(rows)).to_parquet(
+            str(directory / "train.parquet")
+        )
         settings = FinetuneConfig(
             task=config.task, from_=config.checkpoint, data=str(directory / "train.parquet"), hold_out=0.0,
             out=directory / "run", batch_size=config.batch_size, dropout=config.dropout, device=config.device,
@@ -94,19 +96,21 @@ def measure(config: FinetuneBenchConfig) -> dict:
                 next(reports)
             return (trainer.progress.tokens - tokens_before) / (clock() - start)
 
-        tokenizer = peer.load_tokenizer(locate.find(config.checkpoint))
+        tokenizer = transformers_peer.load_tokenizer(locate.find(config.checkpoint))
         if not config.json:
             print(f"{len(rows):,} rows; computing the features for transformers' Trainer ...", flush=True)
         max_tokens = data.options.max_tokens
-        peer_data = peer.encode_rows(rows, task_type, spec.text, tokenizer, max_tokens, min(128, max_tokens // 3))
+        peer_data = transformers_peer.encode_rows(
+            rows, task_type, spec.text, tokenizer, max_tokens, min(128, max_tokens // 3)
+        )
         arguments = {
             "per_device_train_batch_size": config.batch_size,
-            "max_steps": config.steps + peer.TimedTrainer.warm_up_steps,
+            "max_steps": config.steps + transformers_peer.TimedTrainer.warm_up_steps,
             "learning_rate": settings.optim.lr, "weight_decay": settings.optim.weight_decay,
             "bf16": dtype == torch.bfloat16, "use_cpu": device.type == "cpu",
         }  # fmt: skip
         peer_trainers = {
-            name: peer.make_trainer(
+            name: transformers_peer.make_trainer(
                 locate.find(config.checkpoint), task_type, peer_data, tokenizer, directory, dropout=config.dropout,
                 clock=clock, train_sampling_strategy=order, **arguments,
             )

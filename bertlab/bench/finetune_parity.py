@@ -1,6 +1,6 @@
 """`bertlab bench finetune-parity`: compare the metrics of fine-tuning with those of transformers' Trainer.
 
-For several seeds, both implementations fine-tune the same published encoder with the same rows, hyperparameters and
+For several seeds, both implementations fine-tune the same published BERT with the same rows, hyperparameters and
 initial weights, including those of the output layer. Each finished run is a row of OUT/results.json and is not
 repeated, so the benchmark can be stopped at any time and continued later.
 """
@@ -21,7 +21,7 @@ import torch
 import tyro
 
 import bertlab
-from bertlab.bench import peer
+from bertlab.bench import transformers_peer
 from bertlab.bench.harness import BenchOptions, report
 from bertlab.bench.results import Result
 from bertlab.checkpoints import checkpoint
@@ -76,7 +76,7 @@ RECIPES = {
 
 @dataclass(frozen=True)
 class ParityBenchConfig(BenchOptions):
-    """Fine-tune an encoder with bertlab and with transformers' Trainer, and compare the metrics.
+    """Fine-tune a BERT with bertlab and with transformers' Trainer, and compare the metrics.
 
     Examples:
       bertlab bench finetune-parity --data tasks --out runs/parity
@@ -139,7 +139,7 @@ def measure(config: ParityBenchConfig) -> list[dict]:
                     continue
                 print(f"{name}, seed {seed}, {side} ...", file=sys.stderr, flush=True)
                 start, rows_directory = time.monotonic(), save_rows(config, name)
-                metrics = (finetune_with_bertlab if side == "bertlab" else finetune_with_peer)(
+                metrics = (finetune_with_bertlab if side == "bertlab" else finetune_with_transformers)(
                     config, name, seed, save_initial_checkpoint(config, name, seed, encoder), rows_directory
                 )
                 metric = RECIPES[name].metric
@@ -160,10 +160,12 @@ def read_run_results(path: Path) -> list[dict]:
 
 
 def save_encoder(config: ParityBenchConfig) -> Path:
-    """Save the encoder without output layers, and return its directory. The initial checkpoints are made from it.
+    """Save the BERT that is fine-tuned, without its output layers, and return its directory.
+
+    The initial checkpoints of all tasks and seeds are made from it.
 
     Raises:
-        BertlabError: `config.encoder` is empty, and the default encoder is not installed.
+        BertlabError: `config.encoder` is empty, and the default checkpoint is not installed.
     """
     source = config.encoder
     if not source:
@@ -182,7 +184,7 @@ def save_encoder(config: ParityBenchConfig) -> Path:
 
 
 def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, encoder: Path) -> Path:
-    """Save the encoder with a new output layer, the initial checkpoint of both implementations; return its directory.
+    """Save the initial checkpoint of both implementations, a BERT with a new output layer, and return its directory.
 
     Both start with the same output layer, because its initial weights affect the metrics more than the order of rows.
     """
@@ -203,13 +205,13 @@ def save_rows(config: ParityBenchConfig, name: str) -> Path:
         if file.is_file():
             continue
         source = config.data / recipe.directory
-        rows = peer.read_task_rows(source, split, get_finetune_type(get_task(name).kind))
+        rows = transformers_peer.read_task_rows(source, split, get_finetune_type(get_task(name).kind))
         max_rows = 100 if config.quick else max_rows
         if max_rows and max_rows < len(rows):
             rows = [rows[i] for i in np.linspace(0, len(rows) - 1, max_rows).round().astype(int)]
         directory.mkdir(parents=True, exist_ok=True)
         unfinished = file.with_suffix(".unfinished")
-        datasets.Dataset.from_list(peer.drop_row_locations(rows)).to_parquet(str(unfinished))
+        datasets.Dataset.from_list(transformers_peer.drop_row_locations(rows)).to_parquet(str(unfinished))
         os.replace(unfinished, file)
     return directory
 
@@ -238,20 +240,23 @@ def finetune_with_bertlab(
     return bertlab.load(out / "checkpoint").record["validation"]
 
 
-def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_checkpoint: Path, rows: Path) -> dict:
+def finetune_with_transformers(
+    config: ParityBenchConfig, name: str, seed: int, initial_checkpoint: Path, rows: Path
+) -> dict:
     """Fine-tune with transformers' Trainer and return the validation metrics.
 
     The arguments are those of `finetune_with_bertlab`.
     """
-    recipe, spec, tokenizer = make_recipe(config, name), get_task(name), peer.load_tokenizer(initial_checkpoint)
+    recipe, spec = make_recipe(config, name), get_task(name)
+    tokenizer = transformers_peer.load_tokenizer(initial_checkpoint)
     out, task_type = config.out / "peer", get_finetune_type(spec.kind)
-    # As in bertlab, a window starts 128 tokens after the previous one; transformers expects the overlap of two windows.
+    # As in bertlab, a window starts 128 tokens after the previous one; transformers needs the overlap of two windows.
     # About 24 tokens of a window are the question and special tokens.
     overlap = max(recipe.max_tokens // 3, recipe.max_tokens - 128 - 24)
-    train = peer.read_task_rows(rows, "train", task_type)
-    data = peer.encode_rows(train, task_type, spec.text, tokenizer, recipe.max_tokens, overlap)
-    trainer = peer.make_trainer(
-        initial_checkpoint, task_type, data, tokenizer, out, labels=len(spec.labels), seed=seed,
+    train = transformers_peer.read_task_rows(rows, "train", task_type)
+    data = transformers_peer.encode_rows(train, task_type, spec.text, tokenizer, recipe.max_tokens, overlap)
+    trainer = transformers_peer.make_trainer(
+        initial_checkpoint, task_type, data, tokenizer, out, num_labels=len(spec.labels), seed=seed,
         learning_rate=recipe.lr, per_device_train_batch_size=recipe.batch_size, per_device_eval_batch_size=64,
         num_train_epochs=recipe.epochs, warmup_steps=0.1, weight_decay=0.01, adam_epsilon=1e-8, max_grad_norm=1.0,
         use_cpu=True, bf16=config.precision == "bfloat16",
@@ -264,7 +269,9 @@ def finetune_with_peer(config: ParityBenchConfig, name: str, seed: int, initial_
             model, checkpoint.load(initial_checkpoint).tokenizer, read_rows(rows, "validation"), spec
         )
     examples = task_type.read_examples(read_split(rows, "validation"), spec)
-    validation = peer.encode_text_rows(read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens)
+    validation = transformers_peer.encode_text_rows(
+        read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens
+    )
     scores = trainer.predict(validation).predictions  # [rows, labels], or [rows, 1] for a regression
     predictions = scores[:, 0].tolist() if task_type.predicts_value else task_type.choose_predictions(scores)
     return task_type.compute_metrics(examples, predictions)
@@ -285,8 +292,8 @@ def format_results(results: list[dict]) -> list[str]:
         for values in values_by_side.values():
             common_values = [values[seed] for seed in seeds]
             means.append(statistics.mean(common_values))
-            spread = statistics.stdev(common_values) if len(common_values) > 1 else 0.0
-            summaries.append(f"{means[-1]:.2f} ± {spread:.2f}")
+            deviation = statistics.stdev(common_values) if len(common_values) > 1 else 0.0
+            summaries.append(f"{means[-1]:.2f} ± {deviation:.2f}")
         rows.append((name, RECIPES[name].metric, str(len(seeds)), *summaries, f"{means[0] - means[1]:+.2f}"))
     return format_table(rows, "<>>>>>")
 

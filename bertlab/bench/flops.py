@@ -27,9 +27,8 @@ def _fused_linear_flop(input_shape, weight_shape, *_, out_shape=None, **__) -> i
     return 2 * rows * weight_shape[0] * weight_shape[1]
 
 
-# Operator -> the function that computes its FLOP.
-# torch's counter has formulas for fused attention on GPUs, but not on CPUs, and none for the fused linear layer of
-# `nn.fast.linear`.
+# This dictionary maps an operator to the function that computes its FLOP. torch's counter has formulas for fused
+# attention on GPUs, but not on CPUs, and none for the fused linear layer of `nn.fast.linear`.
 _CPU_OPERATORS = {
     torch.ops.mkldnn._linear_pointwise: _fused_linear_flop,
     _ATEN._scaled_dot_product_flash_attention_for_cpu: _attention_flop,
@@ -62,15 +61,15 @@ def measure_peak_flops(
         dtype: the number format.
         repetitions: the number of timed products. One more, which is not timed, comes first.
         clock: returns the time in seconds.
-        size: the number of rows and columns of the matrices. Default: 8192 on a GPU, 2048 on a CPU.
+        size: each matrix has this many rows and columns. Default: 8192 on a GPU, 2048 on a CPU.
     """
     size = size or (8192 if device.type == "cuda" else 2048)
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-    flops = []
+    flop_per_second = []
     for _ in range(repetitions + 1):
         start = clock()
         left @ right
         if device.type == "cuda":
             torch.cuda.synchronize()
-        flops.append(2 * size**3 / (clock() - start))
-    return statistics.median(flops[1:])  # without the first one, which includes start-up costs
+        flop_per_second.append(2 * size**3 / (clock() - start))
+    return statistics.median(flop_per_second[1:])  # the first value is left out, because it includes start-up costs

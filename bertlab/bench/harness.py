@@ -70,7 +70,7 @@ def measure_alternately(
         run_bertlab: runs bertlab once and returns its speed.
         run_peers: {name of a peer: a function that runs it once and returns its speed}.
         rounds: number of rounds.
-        unit: the unit of the speed. The names of the speeds in the result end in it.
+        unit: the unit of the speed; the keys of the speeds are "bertlab_UNIT" and "NAME_UNIT".
         quiet: hide the progress bar.
 
     Returns:
@@ -102,16 +102,16 @@ def summarise_rounds(
     summary |= {
         f"{peer}_{unit}": round(statistics.median(speeds)) for peer, speeds in zip(peers, peer_speeds, strict=True)
     }
-    for number, (peer, speeds) in enumerate(zip(peers, peer_speeds, strict=True)):
+    for index, (peer, speeds) in enumerate(zip(peers, peer_speeds, strict=True)):
         ratios = [a / b for a, b in zip(bertlab_speeds, speeds, strict=True)]
-        name = f"ratio_to_{peer}" if number else "ratio"
+        name = f"ratio_to_{peer}" if index else "ratio"
         summary |= {name: round(statistics.median(ratios), 2)}
         summary |= {f"{name}_min": round(min(ratios), 2), f"{name}_max": round(max(ratios), 2)}
     return summary
 
 
 def measure_cpu_seconds(implementations: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the median CPU seconds of each implementation; they run alternately, after one warm-up round."""
+    """Run the implementations alternately, and return the median CPU seconds of each after one warm-up round."""
     seconds_by_implementation: list[list[float]] = [[] for _ in implementations]
     for _ in range(rounds + 1):
         for run, seconds in zip(implementations, seconds_by_implementation, strict=True):

@@ -42,7 +42,7 @@ class LengthsBenchConfig(TrainingBenchOptions):
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
     """Sentence pairs in a step."""
     tokens: int = 8192
-    """Number of tokens in a round, for each combination: it determines the number of steps, which is at least one."""
+    """Tokens that each combination reads in a round. The number of steps follows from it, and is at least one."""
     rounds: int = 5
     """Number of rounds; each combination runs once in every round."""
     precision: Precision = "auto"
@@ -50,7 +50,7 @@ class LengthsBenchConfig(TrainingBenchOptions):
 
 
 def measure(config: LengthsBenchConfig) -> dict:
-    """Return the median tokens per second by length and batch size (`cells`), with the settings of the measurement."""
+    """Return the settings of the measurement and, in `cells`, the median tokens per second by length and batch size."""
     if config.threads:
         torch.set_num_threads(config.threads)
     device = resolve_device(config.device)

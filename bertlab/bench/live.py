@@ -1,6 +1,6 @@
-"""`bertlab bench live`: measure the size, opening time and response time of pages that `bertlab export-live` writes.
+"""`bertlab bench live`: measure the size, opening time and response time of HTML files of `bertlab export-live`.
 
-The page is opened from disk in a headless Chromium without a network. It computes on one core, in a web worker.
+A file is opened from disk in a headless Chromium without a network. Its model is computed on one core, in a web worker.
 """
 
 import os
@@ -19,12 +19,12 @@ from bertlab.bench.results import Result
 from bertlab.explore.session import Session, load
 from bertlab.views.live import write_live_page
 
-NUM_TOKENS = 24  # of the timed input, with [CLS] and [SEP]
-TARGETS_MS = {"scratch": 300, "strongest": 1000}  # checkpoint -> target for the time of an answer
+NUM_TOKENS = 24  # the length of the timed input, with [CLS] and [SEP]
+TARGETS_MS = {"scratch": 300, "strongest": 1000}  # checkpoint -> target for the time of a later answer
 OPENING_TARGET_MS = 2000  # target for the time from opening the file to the first answer
 
-# Returns the milliseconds of one answer to the text `a`: tokenisation, forward pass, and making the payload of the
-# attention view.
+# This function returns the milliseconds of one answer to the text `a`: the tokenisation, the forward pass, and making
+# the payload of the attention view.
 ANSWER = """async (a) => {
   const start = performance.now();
   await bertlab.ask("attention", { a, b: null });
@@ -45,7 +45,7 @@ class LiveBenchConfig(BenchOptions):
     checkpoints: tuple[str, ...] = ("scratch", "strongest")
     """The checkpoints to export."""
     rounds: int = 9
-    """Number of rounds. In each round, a page is opened, and one response to an input is timed."""
+    """Number of rounds. In each round, every file is opened, and one response to an input is timed."""
 
 
 def make_text(session: Session) -> str:
@@ -59,7 +59,7 @@ def measure_page(browser: Browser, path: Path, text: str, rounds: int) -> tuple[
     """Measure a page in new browser contexts.
 
     Returns:
-        Two lists with one time in ms per round: from navigation to the first answer, and for a later answer.
+        Two lists of times in ms, one for each round: from navigation to the first answer, and of a later answer.
     """
     opening_times, answer_times = [], []
     for _ in tqdm(range(rounds), path.stem, leave=False):

@@ -1,8 +1,8 @@
 """A load generator for `bertlab serve`: clients that send one request after another, and check every reply.
 
 Each client waits for a reply before it sends its next request (closed loop), as `hey` and `wrk` do. bertlab has a
-generator of its own because the well-known ones do not compare replies. It runs in the process of the benchmark, so it
-uses a part of the CPU time that the measured server needs.
+generator of its own because the well-known ones do not compare replies. The clients run in the process of the
+benchmark, so they use a part of the CPU time that the measured server needs.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from itertools import count
 
 import httpx2
 
-TOLERANCE = 1e-4  # for numbers in a reply, because results of different batches differ by rounding
+TOLERANCE = 1e-4  # equal numbers may differ by this much, because the rounding depends on the batch
 # outcomes of a request without a reply; the outcome of a request with a reply is its HTTP status
 NOT_CONNECTED = "not connected"  # the server no longer accepts connections
 LOST = "lost"  # the connection was closed without a reply
@@ -42,16 +42,16 @@ class LoadResult:
     seconds: float = 0.0
     """The time from the first request to the last reply."""
     latency_ms: list[float] = field(default_factory=list)
-    """The time of each request that was answered with 200, in milliseconds."""
+    """The time from each request to its reply, in milliseconds, if the status of the reply is 200."""
     outcomes: Counter = field(default_factory=Counter)
     """The number of requests by outcome: an HTTP status, `NOT_CONNECTED` or `LOST`."""
-    wrong: int = 0
+    num_wrong: int = 0
     """The number of replies with the status 200 that differ from the expected one."""
 
     @property
     def throughput(self) -> float:
         """Correct replies per second."""
-        return (self.outcomes[200] - self.wrong) / self.seconds
+        return (self.outcomes[200] - self.num_wrong) / self.seconds
 
     @property
     def replies(self) -> int:
@@ -90,20 +90,20 @@ def run_load(
 async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive) -> LoadResult:
     """Do what `run_load` describes, in an event loop."""
     result = LoadResult()
-    # the numbers of the requests; each client takes the next one
-    numbers = iter(range(len(exchanges)) if seconds is None else count())
+    # the indices of the requests; each client takes the next one
+    indices = iter(range(len(exchanges)) if seconds is None else count())
     time_limit = math.inf if seconds is None else seconds
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep_alive else 0)
     start, half_done = time.perf_counter(), asyncio.Event()
 
     async def run_client(client: httpx2.AsyncClient) -> None:
-        for number in numbers:
+        for index in indices:
             elapsed = time.perf_counter() - start
             if elapsed > time_limit:
                 return
-            if elapsed > time_limit / 2 or (seconds is None and 2 * number >= len(exchanges)):
+            if elapsed > time_limit / 2 or (seconds is None and 2 * index >= len(exchanges)):
                 half_done.set()
-            outcome = await _send(client, exchanges[number % len(exchanges)], result)
+            outcome = await _send(client, exchanges[index % len(exchanges)], result)
             result.outcomes[outcome] += 1
             if outcome == NOT_CONNECTED:
                 return
@@ -133,7 +133,7 @@ async def _send(client: httpx2.AsyncClient, exchange: Exchange, result: LoadResu
         return LOST
     if reply.status_code == 200:
         result.latency_ms.append((time.perf_counter() - start) * 1000)
-        result.wrong += not is_equal(json.loads(reply.content), exchange.expected)
+        result.num_wrong += not is_equal(json.loads(reply.content), exchange.expected)
     return reply.status_code
 
 

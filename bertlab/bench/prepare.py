@@ -2,7 +2,7 @@
 
 Each amount of text is prepared by the command itself, in a separate process. The memory of the command and its worker
 processes together is sampled twenty times per second (Linux only). Two numbers are reported: resident memory,
-in which a shared page counts once per process, and anonymous memory, the part of it that is not mapped from files.
+in which shared memory counts once per process, and anonymous memory, the part of it that is not mapped from files.
 The command then runs again, to measure how fast it detects that the corpus already exists.
 """
 
@@ -41,7 +41,7 @@ class PrepareBenchConfig(BenchOptions):
     column: str = "text"
     """The column with the text."""
     megabytes: float = 24
-    """Size of the sample in megabytes; each file contributes an equal share."""
+    """Size of the sample in megabytes, of which each file contributes an equal part."""
     copies: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...", aliases=("--times",))] = (1, 2, 4)
     """The amounts of text to prepare, as multiples of the sample. Each is measured once."""
     workers: int = 2
@@ -59,8 +59,8 @@ def measure(config: PrepareBenchConfig) -> dict:
         for copies in config.copies:
             source, out = directory / f"x{copies}", directory / f"out-{copies}"
             source.mkdir()
-            for number in range(copies):
-                (source / f"slice-{number}.parquet").symlink_to(text)
+            for index in range(copies):
+                (source / f"slice-{index}.parquet").symlink_to(text)
             command = [sys.executable, "-m", "bertlab", "prepare", str(source), "--out", str(out)]
             command += ["--tokenizer", str(locate.find(config.tokenizer)), "--workers", str(config.workers)]
             _, resident, anonymous = run_and_measure(command)
@@ -77,7 +77,10 @@ def measure(config: PrepareBenchConfig) -> dict:
 
 
 def write_sample(files: list[str], column: str, megabytes: float, directory: Path) -> Path:
-    """Write the sample, an equal share of text from the start of each file, to a Parquet file; return its path."""
+    """Write the sample to a Parquet file, and return its path.
+
+    The sample contains an equal amount of text from the start of each file.
+    """
     texts: list[str] = []
     for file in files:
         size = 0
@@ -101,10 +104,10 @@ def read_process_tree_memory(root_pid: int) -> tuple[int, int]:
         pid = int(status.parent.name)
         parents[pid] = int(fields["PPid"])
         resident[pid], anonymous[pid] = (int(fields.get(name, "0").split()[0]) for name in ("VmRSS", "RssAnon"))
-    tree, children = set(), {root_pid}  # process ids
-    while children:
-        tree |= children
-        children = {pid for pid, parent in parents.items() if parent in tree} - tree
+    tree, new_pids = set(), {root_pid}  # process ids
+    while new_pids:
+        tree |= new_pids
+        new_pids = {pid for pid, parent in parents.items() if parent in tree} - tree
     return sum(resident.get(pid, 0) for pid in tree), sum(anonymous.get(pid, 0) for pid in tree)
 
 

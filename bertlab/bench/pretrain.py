@@ -1,4 +1,4 @@
-"""`bertlab bench pretrain`: measure the speed of `bertlab pretrain`, compared with training loops over `transformers`.
+"""`bertlab bench pretrain`: measure the speed of `bertlab pretrain`, compared with training loops of `transformers`.
 
 bertlab runs as a command in a separate process. Its speed is computed from the growth of its log, so the time for
 checkpoints, snapshots and reports is included. The peers train `BertForPreTraining` on the same padded sentence
@@ -33,7 +33,7 @@ from bertlab.training.optimizers import Precision, resolve_precision
 
 # preset -> the target for bertlab's speed divided by the speed of the peer on padded pairs
 TARGET_RATIOS = {"tiny": 5.0, "mini": 5.0, "base": 1.5}
-WARM_UP_STEPS = 10  # these steps allocate memory and compile kernels, so they are not measured
+WARM_UP_STEPS = 10  # the first steps, which are not measured, because they allocate memory and compile kernels
 POLL_SECONDS = 0.02  # time between two checks of the size of the run's log
 
 
@@ -99,7 +99,7 @@ def measure(config: PretrainBenchConfig) -> dict:
             for name, batches in (("padded_pairs", pairs), ("full_rows", rows))
         }
         parameters = sum(p.numel() for p in loop.trainer.model.parameters())
-        outside_seconds: list[float] = []  # of each run, the second result of `time_command`
+        outside_seconds: list[float] = []  # for each run, the time outside of training, from `time_command`
 
         def run_bertlab() -> float:
             run_directory = directory / f"run-{len(outside_seconds)}"
@@ -154,14 +154,14 @@ def measure_flop_per_token(loop: TrainingLoop) -> float:
 
 
 def measure_pair_speed(corpus: Path, batch_size: int, max_tokens: int) -> float:
-    """Return how many tokens per second one process samples as sentence pairs.
+    """Return the speed at which one process samples sentence pairs, in tokens per second.
 
     If training is faster than this, its steps wait for data.
     """
     pairs = PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), batch_size, max_tokens, seed=1)
     next(pairs)  # a first batch, which opens the files
     tokens, blocks, start = 0, {(pairs.position.epoch, pairs.position.block)}, time.perf_counter()
-    while len(blocks) < 3:  # the pairs of a block are sampled together
+    while len(blocks) < 3:  # the pairs of a block are sampled together, so whole blocks are timed
         tokens += int(next(pairs).inputs.attention_mask_BT.sum())
         blocks.add((pairs.position.epoch, pairs.position.block))
     return tokens / (time.perf_counter() - start)

@@ -1,8 +1,9 @@
-"""The peer of `bertlab bench pretrain`: a training loop over transformers' `BertForPreTraining`.
+"""The peer of `bertlab bench pretrain`: a training loop of transformers' `BertForPreTraining`.
 
-Its batches come from one of two sources: the padded sentence pairs of bertlab, or full rows without padding.
+Its batches contain either the padded sentence pairs that bertlab samples, or full rows, which need no padding.
 
-Shape legend: B batch, T tokens, P slots for predicted tokens (the same number for each row, some of them unused).
+Shape legend: B batch, T tokens, P places for the predicted tokens of all rows. Every row has equally many
+places, and may leave some of them empty.
 """
 
 import itertools
@@ -77,7 +78,7 @@ class FullRows:
                 used_rows = num_rows - num_rows % B  # rows that fill whole batches
                 for ids_BT in rows[:used_rows].reshape(-1, B, T):
                     yield self._make_batch(torch.from_numpy(ids_BT.copy()), rng)
-                # The tokens of a block that is too small for one batch are put in front of the next block.
+                # If a block is too small for one batch, its tokens are put in front of the next block.
                 remaining_tokens = np.empty(0, np.int64) if used_rows else tokens
 
     def _make_batch(self, ids_BT: torch.Tensor, rng: np.random.Generator) -> PairBatch:
@@ -117,17 +118,17 @@ class PretrainingPeer:
         self.adamw = torch.optim.AdamW(parameters, lr=optim.lr, weight_decay=optim.weight_decay, fused=True)
         self.batches, self.mask_rule, self.device, self.dtype = batches, mask_rule, device, dtype
         self.max_grad_norm = optim.max_grad_norm
-        self.is_warm = False
+        self.has_warmed_up = False
 
     def measure_speed(self, seconds: float, max_steps: int | None, warm_up_steps: int) -> float:
         """Train for some time, or until a number of steps is reached, and return the tokens per second.
 
         Padding is not counted. The first call begins with the warm-up steps, which are not measured.
         """
-        if not self.is_warm:
+        if not self.has_warmed_up:
             for _ in range(warm_up_steps):
                 self.train_step()
-            self.is_warm = True
+            self.has_warmed_up = True
         self._synchronize()
         tokens, start = 0, time.monotonic()
         for step in itertools.count(1):
@@ -142,8 +143,8 @@ class PretrainingPeer:
         batch = next(self.batches).to(self.device)
         inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.mask_rule)
         B, T = inputs.input_ids_BT.shape
-        # `mask_tokens` returns the same number of slots for each row, some of them unused. The unused ones are written
-        # to an extra last element, which is cut off. To filter them out, the CPU would have to wait for the GPU.
+        # The labels of empty places are written to an extra last element, which is cut off. To filter them out, the CPU
+        # would have to wait for the GPU.
         target_P = index_P.where(labels_P != IGNORED, B * T)
         labels_BT = torch.full((B * T + 1,), IGNORED, device=self.device).scatter(0, target_P, labels_P)[:-1].view(B, T)
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):

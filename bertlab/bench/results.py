@@ -37,7 +37,7 @@ AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing has b
 the one that was measured; up to 2026-11-23, the one that added the result.
 """
 
-# Topics that share a table, because the report has at most 100 lines: topic -> title of the table.
+# These topics share a table, because the report may have at most 100 lines: topic -> title of the table.
 TABLE_OF_TOPIC = {
     "Pre-training": "Pre-training and data", "Data": "Pre-training and data",
     "App": "App and serving", "Serving": "App and serving",
@@ -171,7 +171,7 @@ def read_command_line() -> str:
 
 
 def find_current_commit() -> str | None:
-    """Return the short hash of the current commit, followed by a plus if files have uncommitted changes."""
+    """Return the short hash of the current commit, with "+" at its end if there are uncommitted changes."""
     git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"]
     try:
         return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip() or None

@@ -35,7 +35,7 @@ from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.training.devices import describe_hardware
 from bertlab.views.serving import name_step
 
-TARGET = 30  # the step `COMPARED_STEP` should have at least this many times the throughput of the first step
+TARGET = 30  # the throughput of the step `COMPARED_STEP`, divided by that of the first step, should be at least this
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def measure(config: ServeBenchConfig) -> ServingRun:
     with open_steps(student, base, settings) as classifiers:
         progress = iter if config.json else (lambda steps: tqdm(steps, "steps", leave=False))
         speeds = measure_speed(classifiers, requests, config.rounds, config.seconds, progress)
-        trained_names = [name for name in classifiers if base is not None or name not in ("base", "peer-base")]
-        predicted = {name: classifiers[name].classify(texts) for name in trained_names}
+        names_with_accuracy = [name for name in classifiers if base is not None or name not in ("base", "peer-base")]
+        predictions = {name: classifiers[name].classify(texts) for name in names_with_accuracy}
     return ServingRun(
         task=config.task, student=student.name,
         student_size=(student.config.num_layers, student.config.hidden_size), base=base and base.name,
@@ -121,15 +121,15 @@ def measure(config: ServeBenchConfig) -> ServingRun:
         hardware=f"{describe_hardware(torch.device('cpu'))}, load {load_before:.1f} at the start",
         command=read_command_line(), commit=find_current_commit(), date=date.today().isoformat(),
         steps=tuple(
-            make_step_result(name, speeds[name], [row.target for row in examples.rows], predicted.get(name),
-                             None if name in ("base", "peer-base") else predicted["student"])
+            make_step_result(name, speeds[name], [row.target for row in examples.rows], predictions.get(name),
+                             None if name in ("base", "peer-base") else predictions["student"])
             for name in classifiers
         ),
     )  # fmt: skip
 
 
 def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
-    """Read the validation rows of the task, without invalid ones.
+    """Read the validation rows of the task, and skip invalid rows.
 
     Raises:
         BertlabError: the rows cannot be read, or have no labels.
@@ -162,7 +162,7 @@ def check_checkpoint(loaded: Checkpoint, examples: Examples) -> None:
 
 
 def compute_mean_tokens(student: Checkpoint, texts: list[str]) -> float:
-    """Return the mean number of tokens of texts, with [CLS] and [SEP]."""
+    """Return how many tokens a text has on average, with [CLS] and [SEP]."""
     return round(sum(len(ids) + 2 for ids in student.tokenizer.encode_ids(texts)) / len(texts), 1)
 
 
@@ -188,7 +188,7 @@ def format_run(run: ServingRun) -> list[str]:
 
 
 def describe_published(published: PublishedAccuracy) -> str:
-    """Say that the accuracy of the first step is not measured, and which one is published."""
+    """Return a note that the accuracy of the first step is not measured, with a published accuracy."""
     return (
         f"Base size has random weights, so only its speed is measured. Published accuracy: {published.percent} "
         f"({published.title})."

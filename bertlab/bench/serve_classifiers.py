@@ -39,7 +39,7 @@ class Classifier:
         batch_size: the maximum number of texts in a batch.
         groups_by_length: whether the texts of a batch have a similar number of characters, so that little padding is
             computed. `bertlab serve` chooses the requests of a batch in this way too.
-        caches: whether each distinct text is computed only once.
+        uses_cache: whether each distinct text is computed only once.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class Classifier:
         batch_size: int,
         *,
         groups_by_length: bool = True,
-        caches: bool = False,
+        uses_cache: bool = False,
     ):
         self.classify_batches, self.batch_size = classify_batches, batch_size
-        self.groups_by_length, self.caches = groups_by_length, caches
+        self.groups_by_length, self.uses_cache = groups_by_length, uses_cache
         self._label_of_text: dict[str, int] = {}
 
     def clear_cache(self) -> None:
@@ -60,7 +60,7 @@ class Classifier:
 
     def classify(self, texts: Sequence[str]) -> list[int]:
         """Return the index of the predicted label of each text."""
-        if not self.caches:
+        if not self.uses_cache:
             return self._classify_in_batches(texts)
         new_texts = [text for text in dict.fromkeys(texts) if text not in self._label_of_text]
         self._label_of_text |= zip(new_texts, self._classify_in_batches(new_texts), strict=True)
@@ -70,13 +70,13 @@ class Classifier:
         """Classify texts in batches, without the cache."""
         order = list(range(len(texts)))
         if self.groups_by_length:  # the longest first, so that no worker begins a long batch when the others are done
-            order.sort(key=lambda row: -len(texts[row]))
-        row_batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+            order.sort(key=lambda index: -len(texts[index]))
+        index_batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
         labels = [0] * len(texts)
-        batches = ([texts[row] for row in batch] for batch in row_batches)
-        for batch, predicted in zip(row_batches, self.classify_batches(batches), strict=True):
-            for row, label in zip(batch, predicted, strict=True):
-                labels[row] = label
+        batches = ([texts[index] for index in batch] for batch in index_batches)
+        for batch, predicted in zip(index_batches, self.classify_batches(batches), strict=True):
+            for index, label in zip(batch, predicted, strict=True):
+                labels[index] = label
         return labels
 
 
@@ -118,11 +118,11 @@ def make_exported_function(
     """
     runtime = require_onnxruntime()
     tokens = tokenizer(["one text", "another, longer text"], padding=True, return_tensors="pt")
-    # the exporter numbers the inputs in the order of the model's arguments
+    # the names of the inputs must be in the order of the model's arguments
     example = {name: tokens[name] for name in signature(model.forward).parameters if name in tokens}
     axes = {name: {0: "batch", 1: "tokens"} for name in example} | {"logits": {0: "batch"}}
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # sizes that do not depend on the input are traced as constants, as intended
+        warnings.simplefilter("ignore")  # the exporter warns of sizes that become constants, as intended
         torch.onnx.export(
             model, (example,), str(path), input_names=list(example), output_names=["logits"], dynamic_axes=axes,
             opset_version=OPSET, dynamo=False,
@@ -180,7 +180,7 @@ def _run_in_worker(texts: Sequence[str]) -> list[int]:
 def run_workers(
     directory: Path, max_tokens: int, workers: int
 ) -> Iterator[Callable[[Iterable[Sequence[str]]], Iterable[list[int]]]]:
-    """Run worker processes that each classify batches with an ONNX file and one thread, until the end of the block.
+    """Run worker processes until the `with` block ends. Each classifies batches with an ONNX file and one thread.
 
     Args:
         directory: the directory of the file.

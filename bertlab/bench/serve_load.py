@@ -44,7 +44,7 @@ class ServeLoadBenchConfig(BenchOptions):
     checkpoint: str = "sst2"
     """The checkpoint, which needs a classification layer."""
     clients: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (1, 2, 4, 8, 16, 32)
-    """The numbers of clients, each measured separately."""
+    """How many clients send requests; each of these numbers is measured separately."""
     seconds: float = 10.0
     """Seconds for each number of clients."""
     texts: int = 200
@@ -118,11 +118,11 @@ def make_exchanges(checkpoint: str, count: int) -> list[Exchange]:
         BertlabError: the checkpoint cannot be opened, or has no classification layer.
     """
     session, exchanges = load(checkpoint), []
-    for number, story in enumerate(StoryWorld(DEFAULT).documents(count)):
-        text = " ".join([sentence.text for sentence in story.sentences][: 1 + number % MAX_SENTENCES])
+    for index, story in enumerate(StoryWorld(DEFAULT).documents(count)):
+        text = " ".join([sentence.text for sentence in story.sentences][: 1 + index % MAX_SENTENCES])
         try:
             expected = {"checkpoint": session.name} | describe_result("classify", session.classify(text))
-        except TextError:  # longer than the checkpoint reads
+        except TextError:  # the text is longer than the checkpoint can read
             continue
         # the server sends JSON, in which tuples are lists
         exchanges.append(Exchange("/classify", json.dumps({"text": text}).encode(), json.loads(json.dumps(expected))))
@@ -165,16 +165,16 @@ def measure(config: ServeLoadBenchConfig) -> dict:
         answered, accepted = (int(word) for word in out.split() if word.isdecimal())
         num_replies += overload_result.replies + kill_result.replies + stop_result.replies
         measurements["stop"] = {
-            "requests": stop_result.replies, "taken": accepted, "answered": answered, "wrong": stop_result.wrong,
+            "requests": stop_result.replies, "taken": accepted, "answered": answered, "wrong": stop_result.num_wrong,
             "without_reply": accepted - num_replies, "exit_code": exit_code,
         }  # fmt: skip
     return measurements
 
 
 def count_failures(result: LoadResult) -> dict:
-    """Count the requests without a correct reply; those that were refused with 429 are not among them."""
+    """Count the requests without a correct reply, except those that were refused with 429."""
     errors = sum(count for outcome, count in result.outcomes.items() if outcome not in (200, 429))
-    return {"lost": result.outcomes[LOST], "errors": errors, "wrong": result.wrong}
+    return {"lost": result.outcomes[LOST], "errors": errors, "wrong": result.num_wrong}
 
 
 def kill_worker(server: Server) -> None:

@@ -11,16 +11,18 @@ from bertlab.config.korean_results import KPFBERT
 
 ROWS_PATH = RESULTS_PATH.parent / "serving.jsonl"
 STEPS = ("base", "student", "dynamic", "onnx", "int8", "workers", "cache")
-"""The steps in their order. Each one changes one thing of the step before.
+"""The steps in their order. Each step changes one thing in the step before it.
 
 base: a BERT of base size in PyTorch, all texts padded to the same length; student: a small checkpoint; dynamic: padding
 to the longest text of a batch; onnx: ONNX Runtime; int8: int8 weights; workers: a single-threaded worker process per
 core; cache: repeated texts are not computed again.
 """
 PEERS = ("peer-base", "peer-student")
-"""What the steps are compared with: `transformers` and ONNX Runtime, used as their documentation recommends."""
+"""The implementations that the steps are compared with: `transformers` and ONNX Runtime, used as their documentation
+recommends."""
 COMPARED_STEP = "workers"
-"""The step whose throughput is compared with that of the first step: the last one that needs no repeated texts."""
+"""The step whose throughput is compared with that of the first step: the last step before the cache, whose speed
+depends on repeated texts."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ PUBLISHED = {
     "sst2": PublishedAccuracy(92.7, "BERT base, Devlin et al. 2019, table 5", "https://arxiv.org/abs/1810.04805"),
     "nsmc": PublishedAccuracy(90.62, "KLUE-BERT, README of kpfBERT", KPFBERT),
 }
-"""Task -> the accuracy on its validation rows; for nsmc, on the official test set."""
+"""Task -> a published accuracy on its validation rows; for nsmc, on the official test set."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class StepResult:
     accuracy: float | None
     """The accuracy in percent; None for a model with random weights."""
     changed: int | None
-    """How many texts get another label than from the student in float32; None for other models than the student."""
+    """How many texts get a label that differs from that of the student in float32; None for another model."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class ServingRun:
     repeated_rows: float
     """The share of the rows that repeat an earlier row."""
     cores: int
-    """The number of CPU cores, threads and worker processes."""
+    """The number of CPU cores, which is also the number of threads and of worker processes."""
     rounds: int
     """The number of rounds."""
     hardware: str
@@ -120,7 +122,7 @@ class ServingRun:
 
 
 def list_values(run: ServingRun, quantity: str) -> dict[str, float]:
-    """List one quantity of every step and peer -> {name: value}.
+    """Return one quantity of every step and peer: {name: value}.
 
     Args:
         run: the run.
@@ -139,7 +141,7 @@ def append_run(run: ServingRun, path: Path | None = None) -> None:
 
 
 def read_runs(path: Path | None = None) -> dict[str, ServingRun]:
-    """Read the newest run of each task from a file, by default `ROWS_PATH` -> {task: run}; {} if there is no such file.
+    """Return {task: its newest run} from a file, by default `ROWS_PATH`; {} if there is no such file.
 
     Raises:
         DataError: a line is not a run.

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 import transformers
 
-from bertlab.bench.peer import load_tokenizer
 from bertlab.bench.serve_classifiers import (
     Classifier,
     ClassifyBatch,
@@ -22,16 +21,17 @@ from bertlab.bench.serve_classifiers import (
     run_workers,
 )
 from bertlab.bench.serve_rows import StepResult
+from bertlab.bench.transformers_peer import load_tokenizer
 from bertlab.checkpoints import onnx_files
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.presets import get_preset
 
-NUM_SINGLE_TEXTS = 32  # texts that a round classifies one at a time, for the latency
+NUM_SINGLE_TEXTS = 32  # how many texts a round classifies one at a time, to measure the latency
 
 
 @dataclass(frozen=True)
 class StepSettings:
-    """What the steps have in common."""
+    """The settings that all steps have in common."""
 
     batch_size: int
     """The maximum number of texts in a batch."""
@@ -43,7 +43,7 @@ class StepSettings:
 
 @contextmanager
 def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSettings) -> Iterator[dict[str, Classifier]]:
-    """Open the classifiers of all steps and peers, until the end of the block.
+    """Open the classifiers of all steps and peers, and close them when the `with` block ends.
 
     Args:
         student: the small checkpoint, with a classification layer.
@@ -54,7 +54,7 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
         {name of a step or peer: its classifier}.
     """
     torch.set_num_threads(settings.cores)
-    size, max_tokens = settings.batch_size, settings.max_tokens
+    batch_size, max_tokens = settings.batch_size, settings.max_tokens
     models = {"base": open_base(student, base), "student": _open_with_transformers(student)}
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory()))
@@ -73,7 +73,7 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
             return make_transformers_function(*models[name], max_tokens, fixed_length=True)
 
         def make_classifier(classify_batch: ClassifyBatch, **options: bool) -> Classifier:
-            return Classifier(lambda batches: map(classify_batch, batches), size, **options)
+            return Classifier(lambda batches: map(classify_batch, batches), batch_size, **options)
 
         classify_with_short_padding = make_transformers_function(*models["student"], max_tokens, fixed_length=False)
         classify_in_workers = stack.enter_context(run_workers(files["int8"], max_tokens, settings.cores))
@@ -83,8 +83,8 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
             "dynamic": make_classifier(classify_with_short_padding),
             "onnx": make_classifier(make_onnx_function(files["float32"], max_tokens, settings.cores)),
             "int8": make_classifier(make_onnx_function(files["int8"], max_tokens, settings.cores)),
-            "workers": Classifier(classify_in_workers, size),
-            "cache": Classifier(classify_in_workers, size, caches=True),
+            "workers": Classifier(classify_in_workers, batch_size),
+            "cache": Classifier(classify_in_workers, batch_size, uses_cache=True),
             **{name: make_classifier(function, groups_by_length=False) for name, function in peers.items()},
         }
 
@@ -109,7 +109,7 @@ def _open_with_transformers(loaded: Checkpoint):
 
 
 def repeat_texts(texts: Sequence[str], share: float, seed: int = 0) -> list[str]:
-    """Make as many requests as there are texts, in random order; a share of them repeat another request.
+    """Make a list of requests in random order, as long as `texts`; a share of the requests repeats other requests.
 
     >>> stream = repeat_texts([str(number) for number in range(10)], 0.3)
     >>> len(stream), len(set(stream))
@@ -118,8 +118,8 @@ def repeat_texts(texts: Sequence[str], share: float, seed: int = 0) -> list[str]
     random = np.random.default_rng(seed)
     num_repeated = min(round(share * len(texts)), len(texts) - 1)
     distinct = random.permutation(len(texts))[: len(texts) - num_repeated]
-    rows = [*distinct, *random.choice(distinct, num_repeated)]
-    return [texts[row] for row in random.permutation(rows)]
+    indices = [*distinct, *random.choice(distinct, num_repeated)]
+    return [texts[index] for index in random.permutation(indices)]
 
 
 def measure_speed(
@@ -175,8 +175,8 @@ def make_step_result(
         speed: texts per second of each round, and milliseconds of each single text.
         targets: the label index of each row.
         predicted: the predicted label index of each row; None if the weights are random.
-        predicted_by_student: the prediction of the student in float32 for each row, to compare with; None for another
-            model.
+        predicted_by_student: the label index that the student in float32 predicts for each row; None if the step uses
+            another model.
     """
     throughputs, latencies_ms = speed
     p50, p95 = np.percentile(latencies_ms, [50, 95])

@@ -10,13 +10,13 @@ from bertlab.training.pretraining.prepare import run as prepare
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
-def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 1500) -> Path:
+def prepare_synthetic_corpus(directory: Path, vocab_size: int, num_documents: int = 1500) -> Path:
     """Write documents of random words whose frequencies follow Zipf's law, and prepare them for pre-training.
 
     Args:
         directory: where to write the corpus; the text is written to `synthetic.txt` next to it.
         vocab_size: maximum size of the vocabulary.
-        documents: the number of documents, of about 400 words each.
+        num_documents: the number of documents. Each has 400 words.
 
     Returns:
         The directory of the corpus.
@@ -29,8 +29,8 @@ def prepare_synthetic_corpus(directory: Path, vocab_size: int, documents: int = 
     )
     text = directory.with_name("synthetic.txt")
     with text.open("w", encoding="utf-8") as file:
-        for _ in range(documents):
-            for _ in range(25):  # sentences of 16 words
+        for _ in range(num_documents):
+            for _ in range(25):  # 25 sentences of 16 words each
                 ranks = np.minimum(rng.zipf(1.2, 16), len(words)) - 1
                 file.write(f"{' '.join(words[ranks]).capitalize()}.\n")
             file.write("\n")

@@ -1,8 +1,9 @@
 """`bertlab bench time-machine`: measure the frame times of the time machine while its slider is dragged.
 
-The page is the HTML file that the Save menu of the time machine writes, opened in a headless Chromium. The time of a
-frame starts with the slider's event and ends when the new snapshot is drawn and its pixels are read. All snapshots are
-shown in a shuffled order: once, to measure the first drawing of each, and then again several times.
+The time machine is the page of the app that replays the snapshots of a run. The benchmark opens the HTML file that the
+Save menu of this page writes, in a headless Chromium. The time of a frame starts with the slider's event and ends when
+the new snapshot is drawn and its pixels are read. All snapshots are shown in a shuffled order: once, to measure the
+first drawing of each, and then again several times.
 """
 
 import os
@@ -31,7 +32,7 @@ LONG_INPUT = (
     "twice before they went home.",
 )
 
-# Moves the slider to each snapshot in turn. Returns the milliseconds until each frame is drawn.
+# This function moves the slider to each snapshot in turn. It returns the milliseconds until each frame is drawn.
 DRAG_SLIDER = """async (order) => {
   const slider = document.querySelector(".bl-slider"), times = [];
   for (const snapshot of order) {
@@ -51,7 +52,7 @@ DRAG_SLIDER = """async (order) => {
 
 @dataclass(frozen=True)
 class TimeMachineBenchConfig(BenchOptions):
-    """Measure the frame times of the time machine in a browser.
+    """Measure the frame times of the time machine, the page that replays the snapshots of a run, in a browser.
 
     Examples:
       bertlab bench time-machine
@@ -90,12 +91,12 @@ def measure(config: TimeMachineBenchConfig) -> dict:
             start = time.perf_counter()
             run_timeline = timeline(config.run, *texts)
             payload_bytes = payload.timeline_bytes(run_timeline, log=log_rows)
-            sizes = {
+            input_values = {
                 "tokens": len(run_timeline.tokens),
                 "payload_bytes": len(payload_bytes),
                 "preparation_ms": round(1000 * (time.perf_counter() - start), 1),
             }
-            # "against": the snapshot that is shown beside the selected one
+            # the value of "against" is the index of the snapshot that is shown beside the selected one
             for view, state in (("one", {}), ("side by side", {"against": 0})):
                 file = Path(directory) / "time-machine.html"
                 document = html.timeline_html(run_timeline, log=log_rows, options={"state": state})
@@ -104,7 +105,7 @@ def measure(config: TimeMachineBenchConfig) -> dict:
                 page.goto(file.as_uri())
                 page.locator(".bl-slider").wait_for(timeout=60_000)
                 page.wait_for_timeout(500)
-                measurements[f"{name}, {view}"] = sizes | time_frames(page, config.rounds)
+                measurements[f"{name}, {view}"] = input_values | time_frames(page, config.rounds)
                 page.close()
         browser.close()
     return measurements

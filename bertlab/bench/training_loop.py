@@ -27,7 +27,7 @@ Preset = Literal[tuple(PRESETS)]
 
 @dataclass(frozen=True)
 class RandomTokenizer:
-    """The attributes of a tokenizer that random sentence pairs need: the vocabulary size and the special token ids."""
+    """The vocabulary size and the special token ids of a tokenizer, which are all that random sentence pairs need."""
 
     vocab_size: int
     """The number of tokens."""
@@ -54,10 +54,10 @@ class RandomPairs:
     max_tokens: int
     """Tokens in a pair."""
     position: Position
-    """The number of the next batch, which is also its random seed."""
+    """The index of the next batch, which is also the random seed of this batch."""
 
     def update_progress(self, progress: float) -> bool:
-        """Do nothing, and return False: the length of the pairs does not change during training."""
+        """Return False, because the length of the pairs does not change during training."""
         return False
 
     def __next__(self) -> PairBatch:

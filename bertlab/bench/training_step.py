@@ -4,7 +4,7 @@ The parts are: fused attention, compared with separate operations; a step withou
 bertlab's dropout and Muon, compared with those of torch. Times are CPU times, which depend little on other programs.
 With several threads they are summed over the threads.
 
-Shape legend: B batch, T tokens, H hidden.
+Shape legend: B batch, T tokens, H hidden size.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from bertlab.training.devices import describe_hardware
 from bertlab.training.muon import Muon
 from bertlab.training.optimizers import is_hidden_matrix
 
-# (batch size, heads, tokens, head size)
+# the shapes of queries, keys and values: (batch size, heads, tokens, head size)
 ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
 # the models whose Muon update is measured
 MUON_PRESETS = ("tiny", "mini", "minilm")
@@ -54,7 +54,7 @@ class StepBenchConfig(BenchOptions):
 
 
 def measure(config: StepBenchConfig) -> dict:
-    """Return the milliseconds of each part, plain and optimised, and their ratio, the speed-up."""
+    """Return for each part the milliseconds of its plain and of its optimised version, and the speed-up."""
     torch.set_num_threads(config.threads)
     torch.manual_seed(0)
     measurements = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}
@@ -74,12 +74,12 @@ def measure(config: StepBenchConfig) -> dict:
     model = FastBert(get_preset(config.preset).replace(**changes), ["classify"])
     rng = np.random.default_rng(0)
     # name of a batch -> the number of tokens of each of its texts
-    lengths = {
+    lengths_by_name = {
         "short texts": rng.geometric(1 / 11, 32).clip(3, 60),
         "texts of one length": np.full(32, 13),
         "passage windows": rng.lognormal(5.0, 0.4, 16).astype(int).clip(40, 384),
     }
-    for name, length_B in lengths.items():
+    for name, length_B in lengths_by_name.items():
         compare(f"without padding, {name}", make_step_functions(model, make_random_batch(torch.from_numpy(length_B))))
     for shape in ((1, 12, 220, 220), (2700, 384)):  # attention weights, and hidden states
         tensor = torch.randn(shape, requires_grad=True)

@@ -1,7 +1,7 @@
 """`bertlab bench writing`: precision and recall of spelling and spacing suggestions on text with artificial errors.
 
-Half of the sentences get one error each (`text.letter_edits.corrupt`); all kinds of errors are equally frequent. The
-margin, which the gain of a suggestion must exceed, is the one with the largest F0.5 on the first half of the sentences.
+Half of the sentences get one error each (`text.letter_edits.corrupt`); all kinds of errors are equally frequent. A
+suggestion is counted if its gain exceeds a margin: the margin with the largest F0.5 on the first half of the sentences.
 Precision and recall are measured with this margin on the second half. A suggestion is right if it alone restores the
 original sentence.
 """
@@ -29,7 +29,7 @@ from bertlab.text.readers.text_file import read_documents
 from bertlab.text.story_world.world import StoryWorld
 from bertlab.training.devices import describe_hardware
 
-MIN_WORDS, MAX_WORDS = 4, 25  # of a sentence
+MIN_WORDS, MAX_WORDS = 4, 25  # the smallest and the largest number of words of a sentence
 BETA = 0.5  # precision counts more than recall, as in the shared tasks on correction (Ng et al. 2014, CoNLL)
 
 
@@ -86,16 +86,16 @@ def make_rows(sentences: list[str], seed: int) -> list[Row]:
         seed: the seed of the errors.
     """
     rng, rows = random.Random(seed), []
-    for number, sentence in enumerate(sentences):
+    for index, sentence in enumerate(sentences):
         # the second and the third of every four sentences get an error; the kind changes after every four sentences
-        kind = KINDS[(number // 4) % len(KINDS)] if number % 4 in (1, 2) else ""
+        kind = KINDS[(index // 4) % len(KINDS)] if index % 4 in (1, 2) else ""
         text = corrupt(sentence, rng, kind) if kind else None
         rows.append(Row(sentence, sentence, "") if text is None else Row(sentence, text, kind))
     return rows
 
 
 def score(rows: list[Row], margin: float) -> dict[str, float]:
-    """Return precision, recall and F0.5 of the suggestions with a gain above a margin, and their number.
+    """Return precision, recall and F0.5 of suggestions with a gain above a margin, and count suggestions and errors.
 
     >>> wrong, right = (Correction(0, 1, "a", text, "letter", 9.0) for text in ("c", "b"))
     >>> score([Row("b", "a", "replace", (right,)), Row("a", "a", "", (wrong,)), Row("b", "a", "drop")], 5.0)["recall"]
@@ -111,7 +111,7 @@ def score(rows: list[Row], margin: float) -> dict[str, float]:
 
 
 def tune_margin(rows: list[Row]) -> float:
-    """Return the margin with the largest F0.5, in steps of half a nat; the smallest of equally good ones."""
+    """Return the margin with the largest F0.5: 0, 0.5, ... or 30 nats. Of equally good margins, it is the smallest."""
     margins = [step / 2 for step in range(61)]
     return max(margins, key=lambda margin: (score(rows, margin)["f"], -margin))
 
@@ -180,5 +180,6 @@ def run(config: WritingBenchConfig) -> None:
 
 def _compute_false_alarm_percent(rows: list[Row], margin: float) -> float:
     """Compute how many percent of the sentences without an error have a suggestion with a gain above the margin."""
-    clean = [row for row in rows if not row.kind]
-    return round(100 * sum(row.count(margin)[0] > 0 for row in clean) / max(len(clean), 1), 1)
+    rows_without_error = [row for row in rows if not row.kind]
+    num_false_alarms = sum(row.count(margin)[0] > 0 for row in rows_without_error)
+    return round(100 * num_false_alarms / max(len(rows_without_error), 1), 1)

@@ -1,4 +1,7 @@
-"""The peer of the fine-tuning benchmarks: `transformers` and `datasets`, used as in the examples of `transformers`."""
+"""The implementation that the fine-tuning benchmarks compare bertlab with (the peer).
+
+It is `transformers` with `datasets`, used as in the examples of `transformers`.
+"""
 
 import importlib.util
 import time
@@ -61,7 +64,7 @@ def encode_span_rows(
     """
 
     def encode_batch(batch: dict) -> dict:
-        """Tokenise rows into windows; an answer that is not inside a window has both positions at [CLS]."""
+        """Tokenise rows into windows. If a window lacks a part of the answer, both positions are that of [CLS]."""
         questions = [question.lstrip() for question in batch["question"]]
         inputs = tokenizer(
             questions, batch["context"], truncation="only_second", max_length=max_tokens, stride=overlap,
@@ -168,17 +171,17 @@ def make_trainer(
     tokenizer: transformers.PreTrainedTokenizerFast,
     out: Path,
     *,
-    labels: int = 2,
+    num_labels: int = 2,
     dropout: float = 0.1,
     seed: int = 0,
     clock: Callable[[], float] = time.perf_counter,
     **arguments,
 ) -> TimedTrainer:
-    """Return a Trainer that fine-tunes a checkpoint, and that pads each batch to its longest row.
+    """Return a Trainer that fine-tunes a checkpoint and pads each batch to its longest row.
 
     Args:
         task_type: the task type, whose `hf_class` is the class of the model.
-        labels: number of labels; used only for a task type that has labels.
+        num_labels: number of labels; used only for a task type that has labels.
         arguments: additional arguments of `transformers.TrainingArguments`.
 
     Raises:
@@ -186,12 +189,12 @@ def make_trainer(
     """
     if importlib.util.find_spec("accelerate") is None:
         raise BertlabError("bench-needs-accelerate")
-    transformers.logging.set_verbosity_error()  # hides the warning that the weights of the output layer are new
+    transformers.logging.set_verbosity_error()  # hide the warning that the weights of the output layer are new
     transformers.logging.disable_progress_bar()
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     if task_type.uses_labels:
-        settings["num_labels"] = labels
+        settings["num_labels"] = num_labels
     if task_type.predicts_value:
         settings |= {"num_labels": 1, "problem_type": "regression"}
     # the class that opens any architecture: BertForSequenceClassification -> AutoModelForSequenceClassification
@@ -215,5 +218,5 @@ def make_trainer(
 
 
 def drop_row_locations(rows: Sequence[dict]) -> list[dict]:
-    """Return the rows without the field "where" (file and line), a tuple of mixed types that Arrow cannot store."""
+    """Return the rows without the field "where" (file and line). Arrow cannot store it, because it has mixed types."""
     return [{name: value for name, value in row.items() if name != "where"} for row in rows]
