@@ -236,7 +236,7 @@ def test_a_decompression_bomb_raises_an_error(name, tmp_path, monkeypatch):
 
     Recording memory is slow, so that ratio is lower here: gzip stores 1 kB of line breaks in one byte.
     """
-    monkeypatch.setattr(data_file, "ANY_RATIO_BYTES", 1 << 17)
+    monkeypatch.setattr(data_file, "MIN_CHECKED_BYTES", 1 << 17)
     monkeypatch.setattr(data_file, "MAX_RATIO", 10)
     content = (b"text\n" if ".csv" in name else b"") + b"\n" * (20 << 20)
     (tmp_path / name).write_bytes(COMPRESSIONS[Path(name).suffix](content))

@@ -142,7 +142,9 @@ class LabelledRowReader(FinetuneTaskType):
         """Read the valid rows, and list all skipped rows, including those that the file reader could not parse."""
         rows: list[Example] = []
         has_ids = spec.id in data.columns
-        skipped = [SkippedRow(number - 1, None if has_ids else str(number - 1)) for number in sorted(data.skipped)]
+        skipped = [
+            SkippedRow(number - 1, None if has_ids else str(number - 1)) for number in sorted(data.skipped_numbers)
+        ]
         row_number_by_id: dict[str, int] = {}
         names_by_number = (data.label_names.get(column) or spec.labels) if column is not None else ()
         for index, (number, row) in enumerate(data.enumerate_rows()):
@@ -201,7 +203,7 @@ class LabelledRowReader(FinetuneTaskType):
     ) -> AnalysisRows:
         """Read the rows for error analysis; see `FinetuneTaskType.read_analysis_rows`."""
         rows = read_split(source, choose_split(source, split, spec), limits, invalid_rows)
-        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.label_names, rows.skipped)
+        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.label_names, rows.skipped_numbers)
 
     def read_analysis_examples(
         self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows

@@ -99,7 +99,7 @@ def analyse_errors(
     sample = examples.select(choose_evenly(len(examples), max_rows))
     analysis = task_type.analyse(loaded, sample, progress)
     return ErrorAnalysis(
-        rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows) + len(rows.skipped),
+        rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows) + len(rows.skipped_numbers),
         len(examples), (*rows.invalid_rows, *invalid_rows.errors), analysis.confusion, analysis.groups,
     )  # fmt: skip
 

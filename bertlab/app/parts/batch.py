@@ -21,7 +21,7 @@ from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
-from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_column, guess_column
+from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, choose_text_column, guess_column
 
 MAX_ROWS = 2_000  # maximum number of rows that a click predicts, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
@@ -111,7 +111,7 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
         num_texts = 2 if needs_pair else sessions.open_session(checkpoint).num_texts
         # the columns of a table without column names are called "1" and "2"
         default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
-        pair_column = "" if num_texts == 1 else guess_column(table.columns, PAIR_NAMES) or default
+        pair_column = "" if num_texts == 1 else guess_column(table.columns, SECOND_TEXT_NAMES) or default
         options = ["", *table.columns]
         pair_column = fields.column(right, t("batch-pair-column"), pair_column, options, f"pair-{command}")
     return [

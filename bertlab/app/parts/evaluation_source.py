@@ -21,7 +21,7 @@ from bertlab.tasks.registry import list_finetune_types
 from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, guess_column
+from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, guess_column
 
 # page -> the command whose prediction the page shows; only these predictions can be evaluated
 COMMANDS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
@@ -158,7 +158,7 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
     if reads_pairs:
         pair_column = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
-            pair_column = guess_column(names, PAIR_NAMES) or ""
+            pair_column = guess_column(names, SECOND_TEXT_NAMES) or ""
         label = t("evaluation-column-pair")
         pair_column = fields.column(field_columns[1], label, pair_column, ["", *names], "paircolumn")
         text_columns = (text_column, pair_column) if pair_column else text_columns

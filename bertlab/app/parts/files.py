@@ -21,7 +21,7 @@ from bertlab.tasks.registry import list_types_for_command
 from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.file_scan import MAX_BYTES, MAX_ROWS, FileScan, scan_file
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.text_file import PAIR_NAMES, TEXT_NAMES, choose_text_column, guess_column
+from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, choose_text_column, guess_column
 from bertlab.views.cost import format_duration
 
 JOB = "job"  # the key under which the address contains the id of a job
@@ -154,7 +154,7 @@ def _draw_pair_column(container, scan: FileScan, checkpoint: sessions.Checkpoint
     task_types = list_types_for_command(command)
     if not task_types or "pair_column" not in task_types[0].column_flags or len(scan.columns) == 1:
         return ""
-    guess = guess_column(scan.columns, PAIR_NAMES) or ""
+    guess = guess_column(scan.columns, SECOND_TEXT_NAMES) or ""
     if not selection.needs_pair(checkpoint, command) and sessions.open_session(checkpoint).num_texts == 1:
         guess = ""
     return fields.column(container, t("batch-pair-column"), guess, ["", *scan.columns], f"files-pair-{command}")

@@ -191,8 +191,8 @@ def label_next_tokens(batch: Batch) -> tuple[Batch, torch.Tensor, torch.Tensor]:
         The same kinds of values as `mask_tokens`: the unchanged batch; the P = B * (T - 1) positions in the flattened
         batch; and their labels, `IGNORED` at the end of a row.
     """
-    size = batch.input_ids_BT.shape[1]
-    index_BT = torch.arange(batch.input_ids_BT.numel(), device=batch.input_ids_BT.device).view(-1, size)
+    width = batch.input_ids_BT.shape[1]  # T, the length of a row with padding
+    index_BT = torch.arange(batch.input_ids_BT.numel(), device=batch.input_ids_BT.device).view(-1, width)
     labels_BT = batch.input_ids_BT[:, 1:].masked_fill(~batch.attention_mask_BT[:, 1:], IGNORED)
     return batch, index_BT[:, :-1].flatten(), labels_BT.flatten()
 

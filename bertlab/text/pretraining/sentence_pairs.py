@@ -62,9 +62,9 @@ class Documents:
         """
         index = np.repeat(np.arange(len(self)), times_D)
         spans = [slice(*self.document_start[d : d + 2]) for d in index]
-        sentences = [self.sentence_start[span.start : span.stop + 1] for span in spans]
-        lengths = [np.diff(starts) for starts in sentences]
-        tokens = [self.tokens[starts[0] : starts[-1]] for starts in sentences]
+        sentence_starts = [self.sentence_start[span.start : span.stop + 1] for span in spans]
+        lengths = [np.diff(starts) for starts in sentence_starts]
+        tokens = [self.tokens[starts[0] : starts[-1]] for starts in sentence_starts]
         return Documents(
             np.concatenate([self.tokens[:0], *tokens]),
             compute_offsets(np.concatenate([np.zeros(0, np.int64), *lengths])),

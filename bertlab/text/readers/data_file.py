@@ -1,4 +1,4 @@
-"""Read a data file as a stream of bytes or lines: decompressed (gzip, xz, zstd), UTF-16 as UTF-8, and within limits.
+"""Read a data file as a stream of bytes or lines: decompress it (gzip, xz, zstd), convert UTF-16, and enforce limits.
 
 A file is never read as a whole, so memory does not grow with its size. A compressed file is rejected if its content is
 many times larger than the file, because such files may be made to exhaust memory or disk.
@@ -22,7 +22,7 @@ from bertlab.text.readers.encoding import UTF_8, encoding_of, is_unicode, make_p
 SAMPLE_BYTES = 1 << 20  # size of the beginning of a file from which its encoding and quoting are guessed
 MAX_ROW_BYTES = 64 << 20  # maximum size of a line or of a value in a JSON array; a longer one is an invalid row
 MAX_RATIO = 100  # maximum ratio of decompressed to compressed size; text seldom exceeds 10
-ANY_RATIO_BYTES = 16 << 20  # decompressed size up to which any ratio is accepted
+MIN_CHECKED_BYTES = 16 << 20  # `MAX_RATIO` is checked only if the decompressed size is larger than this
 BUFFER_BYTES = 1 << 18  # size of the blocks that are read at once
 
 # the first bytes of a compressed file -> its compression
@@ -35,9 +35,9 @@ class Limits:
     """The maximum size of the content of a file; reading more than that raises DataError."""
 
     bytes: int | None = None
-    """Bytes after decompression, checked only in compressed files; None for no limit except `MAX_RATIO`."""
+    """Bytes after decompression; only compressed files are checked. None: no limit except `MAX_RATIO`."""
     lines: int | None = None
-    """Lines, including empty ones, or rows of a format without lines; None for no limit."""
+    """Lines, including empty ones, or rows if the format has no lines. None: no limit."""
 
 
 NO_LIMITS = Limits()
@@ -97,7 +97,7 @@ class DataFile:
 
     @property
     def is_seekable(self) -> bool:
-        """Whether reading can start at any byte, which needs a file that is neither compressed nor UTF-16."""
+        """Whether reading can start at any byte: the file is neither compressed nor UTF-16."""
         return self.compression is None and not self.is_utf_16
 
     def open(self) -> BinaryIO:
@@ -121,14 +121,14 @@ class DataFile:
         Raises:
             DataError: the data is damaged, or exceeds a limit.
         """
-        number, position = 0, start_byte
+        num_lines, position = 0, start_byte
         with self.open() as file:
             if start_byte:
                 file.seek(start_byte)
             while (end_byte is None or position < end_byte) and (line := file.readline(MAX_ROW_BYTES + 1)):
                 position += len(line)
-                number += 1
-                if self.limits.lines is not None and number > self.limits.lines:
+                num_lines += 1
+                if self.limits.lines is not None and num_lines > self.limits.lines:
                     raise DataError("file-too-many-lines", path=self.name, lines=self.limits.lines)
                 rest = line  # the part of the line that was read last
                 while len(rest) > MAX_ROW_BYTES and not rest.endswith(b"\n"):
@@ -169,7 +169,7 @@ class _DecompressedStream(io.RawIOBase):
         self.file = file
         openers = {"gz": gzip.open, "xz": lzma.open, "zst": lambda path: pa.input_stream(str(path), "zstd")}
         self.stream = openers[file.compression](file.path)
-        ratio_limit = max(ANY_RATIO_BYTES, MAX_RATIO * file.size)
+        ratio_limit = max(MIN_CHECKED_BYTES, MAX_RATIO * file.size)
         content_limit = file.limits.bytes
         # in bytes of the content: how many may still be read, and how many may be read in total
         self.remaining = self.limit = ratio_limit if content_limit is None else min(ratio_limit, content_limit)

@@ -34,33 +34,34 @@ class Rows:
     """The rows; a row may lack columns."""
     label_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The label names of each column that contains label numbers, if the source stores such names."""
-    skipped: frozenset[int] = frozenset()
+    skipped_numbers: frozenset[int] = frozenset()
     """The numbers (from 1) of the rows that could not be read and were left out."""
 
     def enumerate_rows(self) -> Iterator[tuple[int, dict]]:
-        """Yield every row with its number in the source, from 1; the numbers of skipped rows are left out.
+        """Yield (number, row) for every row. Numbers count the rows of the source from 1, including skipped ones.
 
-        >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2})).enumerate_rows())
+        >>> list(Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], {}, frozenset({2})).enumerate_rows())
         [(1, {'text': 'Tea.'}), (3, {'text': 'Rain.'})]
         """
-        return zip((number for number in count(1) if number not in self.skipped), self.rows, strict=False)
+        return zip((number for number in count(1) if number not in self.skipped_numbers), self.rows, strict=False)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def first(self, count: int) -> "Rows":
-        """Return the first `count` rows; numbers in `skipped` that come after the last of these rows are left out.
+        """Return the first `count` rows; skipped numbers that come after the last of these rows are left out.
 
         If there are at most `count` rows, everything is returned unchanged.
 
-        >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], skipped=frozenset({2, 4}))
-        >>> len(rows.first(1)), rows.first(1).skipped, rows.first(2).skipped
+        >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], {}, frozenset({2, 4}))
+        >>> len(rows.first(1)), rows.first(1).skipped_numbers, rows.first(2).skipped_numbers
         (1, frozenset(), frozenset({2, 4}))
         """
         if count >= len(self.rows):
             return self
         last_number = list(self.enumerate_rows())[:count][-1][0]
-        return replace(self, rows=self.rows[:count], skipped=frozenset(n for n in self.skipped if n < last_number))
+        skipped_numbers = frozenset(number for number in self.skipped_numbers if number < last_number)
+        return replace(self, rows=self.rows[:count], skipped_numbers=skipped_numbers)
 
     def require_columns(self, columns: Iterable[str]) -> None:
         """Check that these columns exist.
@@ -156,8 +157,8 @@ def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
     skipped: set[int] = set()
     rows_before = 0
     for part in parts:
-        skipped |= {rows_before + number for number in part.skipped}
-        rows_before += len(part.rows) + len(part.skipped)
+        skipped |= {rows_before + number for number in part.skipped_numbers}
+        rows_before += len(part.rows) + len(part.skipped_numbers)
     return Rows(name, columns, [row for part in parts for row in part.rows], parts[0].label_names, frozenset(skipped))
 
 

@@ -20,7 +20,7 @@ TEXT_NAMES = (
     "headline", "title", "제목",
 )  # fmt: skip
 # common names of the columns with the second text of a pair, with a whole document, and with a summary of the document
-PAIR_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
+SECOND_TEXT_NAMES = ("pair", "sentence2", "hypothesis", "text2", "passage", "question2", "문장2", "가설", "지문")
 DOCUMENT_NAMES = ("document", "article", "본문", *TEXT_NAMES)
 REFERENCE_NAMES = ("summary", "highlights", "요약")
 SAMPLE_ROWS = 100  # if no column has a common name: how many rows are read to find the column with the most words
@@ -85,9 +85,9 @@ def read_texts(
 
     Args:
         path: the file, in any format of the registry of readers.
-        column: the column of the texts; None chooses it by `choose_text_column`.
-        id_column: the column of the ids; None uses `id`, if there is such a column.
-        limits: the maximum size and number of rows.
+        column: the column of the texts; if None, the one that `choose_text_column` returns.
+        id_column: the column of the ids; if None, the column `id`, if there is one.
+        limits: the maximum size of the file's content.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
 
     Raises:
@@ -106,9 +106,9 @@ def read_documents(
 
     Args:
         path: the file, in any format of the registry of readers.
-        column: the column of the documents; None chooses it by `choose_text_column`.
-        id_column: the column of the ids; None uses `id`, if there is such a column.
-        reference_column: the column of reference summaries; None uses one of `REFERENCE_NAMES`, if there is one.
+        column: the column of the documents; if None, the one that `choose_text_column` returns.
+        id_column: the column of the ids; if None, the column `id`, if there is one.
+        reference_column: the column of reference summaries; if None, the one with a name of `REFERENCE_NAMES`, if any.
 
     Raises:
         DataError: the file cannot be read, lacks a column, or has no text.

@@ -32,7 +32,7 @@ def open_story(world: Simulation) -> None:
 
 
 def close_story(world: Simulation, is_happy: bool) -> None:
-    """End the last paragraph with the mood of the whole story."""
+    """End the last paragraph with an event that shows whether the story ends well."""
     if world.rng.random() < 0.4:
         world.happen("night")
     world.happen("end_happy" if is_happy else "end_sad")

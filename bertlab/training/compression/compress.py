@@ -224,7 +224,7 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
         model, masks = zero_small_weights(model, config.magnitude)
         changes["zero_weights"] = config.magnitude
     if config.retrain_steps:
-        if model is loaded.model:
+        if model is loaded.model:  # train a copy, because the original is still to be measured
             model = keep_output_layer(model, task_type.head)
         step_bar = partial(bar, desc="retraining", total=config.retrain_steps)
         model = retrain(
@@ -248,7 +248,7 @@ def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: F
 
 
 def _write(config: CompressConfig, loaded: Checkpoint, model: Bert, changes: dict, task: dict, bar) -> Path:
-    """Write the compressed checkpoint with its record and card."""
+    """Write the compressed checkpoint with its record (`bertlab.json`) and its model card."""
     kept_fields = {name: value for name, value in loaded.record.items() if name not in ("cloze", "other_tasks", "note")}
     record = kept_fields | {
         "task": task, "validation": {}, "stored": config.weights, "format": config.format,

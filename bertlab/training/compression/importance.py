@@ -32,7 +32,10 @@ class Importance:
 
 
 class _ScaledHeads(FamilyBert):
-    """A view of a model that multiplies every head output by a factor of 1, whose gradient is A_h . dL/dA_h."""
+    """A model that shares the modules of another one, and multiplies each head output by a factor of 1.
+
+    The gradient of the factor is A_h . dL/dA_h.
+    """
 
     def __init__(self, model: Bert):
         nn.Module.__init__(self)
@@ -58,7 +61,7 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
         loss: the loss function of the task.
     """
     was_training, config = model.training, model.config
-    required_grad = {parameter: parameter.requires_grad for parameter in model.parameters()}
+    required_grad_before = {parameter: parameter.requires_grad for parameter in model.parameters()}
     model.eval().requires_grad_(False)  # other gradients, such as those of the vocabulary, would take most of the time
     for encoder_layer in model.encoder.layers:
         encoder_layer.feed_forward.down.weight.requires_grad_(True)
@@ -78,7 +81,7 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
                 neurons_LI[layer] += (weight_HI.detach() * weight_HI.grad).sum(0).abs()
     model.zero_grad(set_to_none=True)
     model.train(was_training)
-    for parameter, requires_grad in required_grad.items():
+    for parameter, requires_grad in required_grad_before.items():
         parameter.requires_grad_(requires_grad)
     heads_LN = heads_LN / heads_LN.norm(dim=1, keepdim=True).clamp(min=1e-30)
     return Importance(heads_LN, neurons_LI)

@@ -48,7 +48,7 @@ def measure_speed(
     *,
     num_texts: int = 100,
     batch_size: int = 32,
-    rounds: int = 5,
+    num_batches: int = 5,
     progress: Callable = iter,
 ) -> list[tuple[float, float]]:
     """Measure the latency of one text and the throughput of batches, of several models alternately.
@@ -60,7 +60,7 @@ def measure_speed(
         pad_id: the token id of padding.
         num_texts: how many texts to measure one at a time, evenly chosen from the inputs.
         batch_size: the number of texts in a batch.
-        rounds: how many batches to measure.
+        num_batches: how many batches to measure.
         progress: wraps the sequence of measurements, as `tqdm` does.
 
     Returns:
@@ -72,7 +72,7 @@ def measure_speed(
         return [inputs[(offset + index * max(1, len(inputs) // count)) % len(inputs)] for index in range(count)]
 
     singles = [collate([each], pad_id) for each in choose(num_texts)]
-    batches = [collate(choose(batch_size, offset), pad_id) for offset in range(rounds)]
+    batches = [collate(choose(batch_size, offset), pad_id) for offset in range(num_batches)]
     for model in models:  # the first call allocates memory and is not measured
         for batch in (singles[0], batches[0]):
             compute_head_output(model, head, batch)
@@ -83,7 +83,10 @@ def measure_speed(
             start = time.perf_counter()
             compute_head_output(model, head, batch)
             times[kind].append(time.perf_counter() - start)
-    return [(1000 * statistics.median(single), batch_size / statistics.median(many)) for single, many in seconds]
+    return [
+        (1000 * statistics.median(text_times), batch_size / statistics.median(batch_times))
+        for text_times, batch_times in seconds
+    ]
 
 
 def count_weights(model: torch.nn.Module) -> int:

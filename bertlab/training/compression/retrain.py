@@ -37,6 +37,7 @@ def retrain(
         Diverged: the loss is not finite, or has risen and stays high.
     """
     optim = OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999)
+    # All rows are for this process: (0, 1) is (rank, number of processes).
     batches = data.make_batches(batch_size, seed, (0, 1))
     trainer = Trainer(model, batches, data.loss, optim, steps)
     parameters = dict(model.named_parameters())

@@ -39,8 +39,8 @@ class Row:
     title: str
     """The heading of the row."""
     pretrained: str
-    """The key in `Table.pretrainings` of the pre-training run that the row starts from; unused if the table has no
-    pre-training runs."""
+    """The model that the row starts from: the key of its pre-training run in `Table.pretrainings`. It is ignored if the
+    table has no pre-training runs."""
     paper_results: dict[str, float]
     """The paper's results by column."""
     has_lstm: bool = False
@@ -81,8 +81,7 @@ def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
     Args:
         columns: the names of the columns.
         rows: name with underscores -> (title, the paper's result or None for each column, and optionally a dictionary
-            of other fields of `Row`). The name is also the default of `Row.pretrained`, which is unused if the table
-            has no pre-training runs.
+            of other fields of `Row`). The name is also the default of `Row.pretrained`.
     """
     table_rows = {}
     for identifier, (title, *values) in rows.items():

@@ -57,7 +57,7 @@ class ReproduceConfig:
     4 a task without such a directory is left out; if --columns names it, that is an error. Default: the tasks' data on
     the hub."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = "strongest"
-    """For tables 1 to 4 and table7: the checkpoint to fine-tune, or the frozen encoder."""
+    """For tables 1 to 4 and table7: the checkpoint that is fine-tuned or whose frozen encoder gives features."""
     preset: Preset = "tiny"
     """Size of the pre-trained models; table6 has its own sizes."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None

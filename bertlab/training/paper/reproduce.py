@@ -28,7 +28,7 @@ from bertlab.training.paper.ablations import Column, Row
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES, OURS, summarise_benchmark
 from bertlab.training.paper.comparison import compare_directions, summarise_directions
 from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
-from bertlab.training.paper.task_data import find_task_directory, list_tasks_at_hand
+from bertlab.training.paper.task_data import find_task_directory, list_available_tasks
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.recipes import fast
@@ -173,7 +173,7 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
         raise BertlabError("reproduce-quick-with-grid")
     columns = (
         config.columns
-        or (list_tasks_at_hand(config) if is_benchmark else ())
+        or (list_available_tasks(config) if is_benchmark else ())
         or tuple(
             name
             for name, column in table.columns.items()

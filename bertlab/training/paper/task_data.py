@@ -10,7 +10,7 @@ from bertlab.text.readers.splits import find_split
 from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
 
 
-def list_tasks_at_hand(config: ReproduceConfig) -> tuple[str, ...]:
+def list_available_tasks(config: ReproduceConfig) -> tuple[str, ...]:
     """List the tasks of a table (1 to 4) whose data set is in --data or, without --data, on the hub.
 
     A task that replaces another one (see `REPLACEMENT_TASKS`) is listed only if the data set of the other task is not
