@@ -1,4 +1,4 @@
-"""Formulas of numbers that are computed from predictions and vectors: effects, similarities, clusters, summaries."""
+"""Formulas of effects, similarities, clusters and summaries, which are computed from predictions and vectors."""
 
 from bertlab.app.numbers.number import ARXIV, Number
 

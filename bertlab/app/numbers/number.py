@@ -1,17 +1,17 @@
-"""The record of a number that the app shows."""
+"""`Number`: the formula and the source of a number that the app shows."""
 
 from dataclasses import dataclass
 
-ARXIV = "https://arxiv.org/abs/"
+ARXIV = "https://arxiv.org/abs/"  # followed by the arXiv id of a paper
 
 
 @dataclass(frozen=True)
 class Number:
-    """The formula and the source of a quantity that the app shows."""
+    """The formula and the source of a number that the app shows."""
 
     formula: str
     """The formula that computes it, in KaTeX."""
     source: str
-    """What defines it: a paper and its section, a web page, or code."""
+    """The source that defines it: a paper and its section, a web page, or code."""
     link: str
     """The URL of the source."""

@@ -54,7 +54,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey) -> None:
 @st.fragment
 @frame.show_errors()
 def draw_head_computation(checkpoint: sessions.CheckpointKey) -> None:
-    """Draw the computation inside one head and the rest of its layer, with fields to choose the head."""
+    """Draw the computation in one head and the further steps of its layer, with fields to choose the head."""
     state = view_state.read()
     config = sessions.open_session(checkpoint).config
     left, right = st.columns([2, 3], vertical_alignment="bottom")
@@ -91,10 +91,13 @@ def draw_bertviz(checkpoint: sessions.CheckpointKey) -> None:
         format_func=lambda name: t(f"view-bertviz-{name}"), label_visibility="collapsed",
     )  # fmt: skip
     st.caption(t(f"view-bertviz-{bertviz_view}-lead"))
-    count, config = len(cached_results.compute(checkpoint, "encode", *texts)), sessions.open_session(checkpoint).config
+    num_tokens = len(cached_results.compute(checkpoint, "encode", *texts))
+    config = sessions.open_session(checkpoint).config
     page = html_pages.render_bertviz(checkpoint, *texts, bertviz_view, state["layer"], state["head"], language())
     # Heights in pixels. The neuron view grows when a token is opened; the model view has a row of pictures per layer.
-    heights = {"head": 104 + 23 * count, "model": 120 + 160 * config.num_layers, "neuron": 160 + 30 * count}
+    heights = {
+        "head": 104 + 23 * num_tokens, "model": 120 + 160 * config.num_layers, "neuron": 160 + 30 * num_tokens,
+    }  # fmt: skip
     st.iframe(page, height=heights[bertviz_view])
 
 

@@ -20,23 +20,23 @@ frame.heading("choose")
 examples = selection.examples_for("choose")
 left, right = st.columns(2, gap="large")
 context = fields.text_line(left, t("choose-context"), examples.choice_context, key="context")
-endings_container = left.container()  # stays above the field of the count, although the count is needed first
-count = url_fields.number(
+endings_container = left.container()  # is above the number field, whose value is read first
+num_endings = url_fields.number(
     left.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
     width=fields.NUMBER_WIDTH,
 )  # fmt: skip
 endings = [
     fields.text_line(
-        endings_container, t("choose-ending", number=number + 1), "".join(examples.choices[number : number + 1]),
-        key=f"ending{number}",
+        endings_container, t("choose-ending", number=index + 1), "".join(examples.choices[index : index + 1]),
+        key=f"ending{index}",
     )
-    for number in range(count)
+    for index in range(num_endings)
 ]  # fmt: skip
 
 
 def rank_choices(choices: Sequence[Choice]) -> list[int]:
     """Return the indices of the choices, the most probable one first."""
-    return sorted(range(len(choices)), key=lambda number: -choices[number].probability)
+    return sorted(range(len(choices)), key=lambda index: -choices[index].probability)
 
 
 def show_probabilities(scores: calls.Expression) -> None:
@@ -55,17 +55,17 @@ def show_products(scores: calls.Expression) -> None:
     choices = scores.result.choices
     best, *others = rank_choices(choices)
     st.subheader(t("choose-vector"), anchor=False, help=t("choose-vector-help"))
-    names = {str(number): t("choose-ending", number=number + 1) for number in others}
+    names = {str(index): t("choose-ending", number=index + 1) for index in others}
     other = int(fields.choice(st.segmented_control, t("choose-compare", number=best + 1), names, key="rival"))
     difference = signed(choices[best].score - choices[other].score, 2)
     st.caption(t("choose-difference", first=best + 1, second=other + 1, difference=difference))
     products_CH = scores.result.products_CH
     data = {"dimension": list(range(products_CH.shape[1]))}
-    data |= {f"product_{number + 1}": products_CH[number].tolist() for number in range(count)}
+    data |= {f"product_{index + 1}": products_CH[index].tolist() for index in range(num_endings)}
     plots.draw("choice-products", choice_figures.choice_products, scores, best, other, data=data, lang=language())
 
 
-empty_numbers = [number + 1 for number, ending in enumerate(endings) if not ending.strip()]
+empty_numbers = [number for number, ending in enumerate(endings, 1) if not ending.strip()]
 scores = None
 with right.container(key="choices"), frame.show_errors():
     checkpoint = selection.open_checkpoint("choose", context, *endings)

@@ -11,9 +11,9 @@ from bertlab.views import labels
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.passage import escape_html
 
-MAX_IMMEDIATE_WORDS = 40  # each word takes a forward pass, so for longer texts the user must click a button
+MAX_IMMEDIATE_WORDS = 40  # with more words, the effects need a click, because each takes a forward pass
 
-# Keys of the address: the second text of a pair, and "1" if its field is visible.
+# Keys of the address: the second text of a pair, and whether the field of this text is shown ("1" or "").
 SECOND_TEXT, SHOWS_SECOND_TEXT = "judged2", "two"
 
 
@@ -31,15 +31,15 @@ def second_text_field(num_texts: int | None, example: str) -> str:
         The text; "" if the field is hidden.
     """
     if num_texts == 1:
-        visible = "1" if url.recall(SECOND_TEXT) else url.recall(SHOWS_SECOND_TEXT)
-        url.store(SHOWS_SECOND_TEXT, visible)
+        shows_field = "1" if url.recall(SECOND_TEXT) else url.recall(SHOWS_SECOND_TEXT)
+        url.store(SHOWS_SECOND_TEXT, shows_field)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(t("classify-trained-on-single-texts"), width="content")
-            if not visible:
+            if not shows_field:
                 st.button(
                     t("classify-add-second-text"), type="tertiary", on_click=url.store, args=(SHOWS_SECOND_TEXT, "1")
                 )
-        if not visible:
+        if not shows_field:
             return ""
     placeholder = None if num_texts == 2 else t("sentence-b-optional")
     return fields.text_line(st, t("classify-pair"), example, key=SECOND_TEXT, placeholder=placeholder)
@@ -72,8 +72,10 @@ def show_prediction(checkpoint: sessions.CheckpointKey, text: str, second_text: 
             display.explain("class_probability")
         else:
             value_range = sessions.open_session(checkpoint).value_range
-            scale = f" · {t('classify-value-range', low=value_range[0], high=value_range[1])}" if value_range else ""
-            st.html(f'<p class="say"><b>{SignedNumber(prediction.value):.2f}</b>{scale}</p>')
+            range_text = ""
+            if value_range:
+                range_text = f" · {t('classify-value-range', low=value_range[0], high=value_range[1])}"
+            st.html(f'<p class="say"><b>{SignedNumber(prediction.value):.2f}</b>{range_text}</p>')
             if value_range:  # without the range, there is no scale to draw
                 data = {"value": [prediction.value]}
                 plots.draw("value", labels.value_scale, classification, value_range, data=data)

@@ -14,7 +14,7 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
     """Let the user choose a checkpoint to compare.
 
     Args:
-        container: the column of the field.
+        container: the column in which the field is drawn.
         label: the label of the field.
         key: its name in the address.
         default: the name of the checkpoint that is initially selected.
@@ -50,7 +50,7 @@ def compare_two(comparison_kind: str) -> None:
         examples = read_examples(sessions.open_session(first).language)
         texts = fields.sentence_pair(*examples.pair)
     else:
-        # the sidebar's field is disabled on this page; this one starts with the checkpoint that was chosen there
+        # the field in the sidebar is disabled on this page, but its checkpoint is the default of this field
         default = st.session_state.get("opened", sessions.AUTO)
         first = second = choose_checkpoint(st.columns(2)[0], t("checkpoint"), "compare.checkpoint", default)
         examples = read_examples(sessions.open_session(first).language)

@@ -13,7 +13,7 @@ from bertlab.explore.cost.flops import count_score_flop, find_break_even_length
 from bertlab.views import cost as cost_views
 from bertlab.views.cost import format_quantity
 
-# quantity whose growth with the length is drawn -> message id of its name
+# quantity whose growth with the sequence length can be drawn -> message id of its name
 GROWTH_QUANTITIES = {"flop": "cost-training-flop", "training-memory": "cost-training-memory",
           "inference-memory": "cost-inference-memory"}  # fmt: skip
 

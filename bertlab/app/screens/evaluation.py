@@ -8,9 +8,9 @@ from bertlab.app.i18n import t
 from bertlab.app.parts import evaluation, evaluation_results, evaluation_source
 from bertlab.training import error_analysis
 
-MAX_ROWS = 500  # rows of one evaluation, because all users share the CPU cores
-DEFAULT_ROWS = 200  # the initial maximum number of rows
-DEFAULT_EXAMPLE_ROWS = 100  # fewer, because example rows are evaluated as soon as the page opens
+MAX_ROWS = 500  # the largest number of rows that a user can choose, because all users share the CPU cores
+DEFAULT_ROWS = 200  # the number of rows to evaluate if the user does not change it
+DEFAULT_EXAMPLE_ROWS = 100  # the same for example rows, which are evaluated as soon as the page opens
 
 frame.heading("evaluation")
 with frame.show_errors():
@@ -25,7 +25,7 @@ with frame.show_errors():
         evaluation_source.show_sample_rows(spec, labels, row_language)
     else:
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
-        # If the task specifies its columns, example rows have them, and ((), "") means the columns of the task.
+        # Example rows have the columns that the task specifies, if it does; ((), "") stands for these columns.
         has_task_columns = source.is_example and spec.text
         columns = ((), "") if has_task_columns else evaluation_source.choose_columns(spec, rows.result)
         default_rows = DEFAULT_EXAMPLE_ROWS if source.is_example else DEFAULT_ROWS

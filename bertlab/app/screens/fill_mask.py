@@ -32,9 +32,9 @@ with st.container(key="proposals"), frame.show_errors():
         # a [MASK] in the second sentence is always typed, so it replaced no word
         words = [*masked_input.originals, *[""] * len(fills.result)]
         cells = st.columns(min(len(fills.result), 2))
-        for number, (fill, word) in enumerate(zip(fills.result, words, strict=False)):
-            title = t("fill-mask-masked-word", word=word) if word else t("fill-mask-mask-number", number=number + 1)
-            with cells[number % len(cells)]:
+        for index, (fill, word) in enumerate(zip(fills.result, words, strict=False)):
+            title = t("fill-mask-masked-word", word=word) if word else t("fill-mask-mask-number", number=index + 1)
+            with cells[index % len(cells)]:
                 st.html(f'<p class="say" dir="auto">{escape_html(title)}</p>')
                 if word:
                     line = masked_text.describe_original(word, fill.original)
@@ -42,6 +42,6 @@ with st.container(key="proposals"), frame.show_errors():
                 data = {
                     name: [getattr(row, name) for row in fill.candidates] for name in ("token", "id", "probability")
                 }
-                plots.draw(f"mask-{number}", figures.mask_bars, fills[number], data=data, lang=language(), zoom=zoom)
+                plots.draw(f"mask-{index}", figures.mask_bars, fills[index], data=data, lang=language(), zoom=zoom)
                 display.sentence(sentences.candidates(fill.candidates))
         display.explain("mask_probability", "rank", "token_loss")

@@ -47,8 +47,8 @@ with frame.show_errors():
     else:
         run = training_runs.find_run(run_name)
         run_language = training_runs.read_language(run)
-        default = read_examples(run_language).masked_sentence
-        text = fields.text_line(st, t("guess-text"), default, key="guess-text", help=t("heads-text-help"))
+        example = read_examples(run_language).masked_sentence
+        text = fields.text_line(st, t("guess-text"), example, key="guess-text", help=t("heads-text-help"))
         tokenizer = training_runs.read_tokenizer(run)
         selection.note_language_by_tokenizer(run.name, tokenizer, run_language, "fill-mask", [text])
         counts = read_counts()

@@ -58,8 +58,8 @@ with frame.show_errors():
             )
     url.store("other", other_text, example)
     with right.container(key="heads-result"), frame.show_errors():
-        options = {"changes": changes, "other": other_text, "mask": surgery_input.mask}
-        change = calls.call_session(checkpoint, "intervene", *surgery_input.values, **options)
+        arguments = {"changes": changes, "other": other_text, "mask": surgery_input.mask}
+        change = calls.call_session(checkpoint, "intervene", *surgery_input.values, **arguments)
         st.html(surgery.prediction_html(change.result))
         names = surgery.list_outcome_names(change.result.kind)
         options = {

@@ -32,5 +32,6 @@ with frame.show_errors():
         t("input-end"): ["" if token.special else str(token.end) for token in tokens],
         t("input-segment"): ["AB"[token.segment] for token in tokens],
     }
-    right_aligned = st.column_config.TextColumn(alignment="right")
-    st.dataframe(rows, hide_index=True, column_config={t("input-start"): right_aligned, t("input-end"): right_aligned})
+    right_aligned_column = st.column_config.TextColumn(alignment="right")
+    columns = dict.fromkeys((t("input-start"), t("input-end")), right_aligned_column)
+    st.dataframe(rows, hide_index=True, column_config=columns)

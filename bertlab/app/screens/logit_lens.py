@@ -1,4 +1,4 @@
-"""Logit lens: what every layer predicts, the rank of the final prediction in it, and several masks filled jointly."""
+"""Logit lens: what every layer predicts, how it ranks the final prediction, and several masks filled jointly."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ NAMES_WIDTH = 110  # the width of the column with the names of the layers, in pi
 GRID_STYLE = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
 .st-key-lens::after {{ content: ""; position: absolute; left: {}px; width: 1px; height: 1px;
 scroll-initial-target: nearest; }}</style>"""
-MAX_COLUMNS = 48  # for a longer text, the grid shows only positions around the selected one
+MAX_COLUMNS = 48  # of the grid; for a longer text, it shows only the positions around the selected one
 
 frame.heading("logit-lens")
 text = fields.text_line(
@@ -70,9 +70,10 @@ with frame.show_errors():
                 t("logit-lens-joint-words"): [" · ".join(filling.tokens) for filling in fillings],
                 t("logit-lens-joint-method"): [*[together] * len(joint_fill.fillings), independently],
             }
-            number = st.column_config.NumberColumn(format="%.3g%%", width=90)
-            st.dataframe(rows, hide_index=True, column_config={t("logit-lens-probability"): number})
-            is_same = joint_fill.independent.tokens == joint_fill.fillings[0].tokens
+            percentage_column = st.column_config.NumberColumn(format="%.3g%%", width=90)
+            st.dataframe(rows, hide_index=True, column_config={t("logit-lens-probability"): percentage_column})
+            independent_is_best = joint_fill.independent.tokens == joint_fill.fillings[0].tokens
             ratio = joint_fill.fillings[0].probability / max(joint_fill.independent.probability, 1e-300)
-            st.caption(t("logit-lens-joint-same") if is_same else t("logit-lens-joint-better", ratio=f"{ratio:.3g}"))
+            better = t("logit-lens-joint-better", ratio=f"{ratio:.3g}")
+            st.caption(t("logit-lens-joint-same") if independent_is_best else better)
             display.explain("joint_probability")

@@ -14,7 +14,7 @@ VIEWS = ["pair", "candidates", "test-pairs", "list"]
 
 
 def fill_fields(first: str, second: str) -> None:
-    """Fill in both sentences."""
+    """Write two sentences into the fields of the page."""
     st.session_state["first"], st.session_state["second"] = first, second
 
 

@@ -39,7 +39,8 @@ with right.container(key="answers"), frame.show_errors():
         st.toggle, t("question-allow-no-answer"), key="refuse", help=t("question-allow-no-answer-help")
     )
     threshold = fields.threshold(st, checkpoint) if allows_no_answer else None
-    refused_by_default = has_threshold and answers.refused  # with the threshold of the checkpoint, not of the user
+    # whether the threshold of the checkpoint, not that of the user, refuses the answer
+    is_refused_by_default = has_threshold and answers.refused
     answers = replace(answers, null_threshold=threshold)
     style = " faint" * answers.refused
     line = f"<b>{escape_html(best.text)}</b> · {percent(best.probability)}"
@@ -50,12 +51,12 @@ with right.container(key="answers"), frame.show_errors():
     st.html(f'<div class="passage{style}">{passage.highlight(text, answers.answers)}</div>')
     components.scroll_to_answer("answer")
     if allows_no_answer:
-        outcome = "question-no-answer-score" if answers.refused else "question-answer-score"
-        st.caption(t(outcome, margin=answers.no_answer_margin, tau=threshold))
+        message_id = "question-no-answer-score" if answers.refused else "question-answer-score"
+        st.caption(t(message_id, margin=answers.no_answer_margin, tau=threshold))
     if len(answers.windows) > 1:
         st.caption(t("question-windows", count=len(answers.windows), best=answers.best_window + 1))
     st.caption(t("question-no-answer-probability", probability=answers.no_answer_probability))
-    if refused_by_default and not allows_no_answer:
+    if is_refused_by_default and not allows_no_answer:
         frame.note(t("question-would-give-no-answer"))
     elif not has_threshold and answers.no_answer_probability > best.probability:
         frame.note(t("question-no-answer-likelier"))

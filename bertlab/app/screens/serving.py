@@ -10,7 +10,7 @@ from bertlab.config.tasks import get_task
 from bertlab.views import serving as serving_views
 from bertlab.views.numbers import signed
 
-COMMAND = "bertlab bench serve sst2 --record"  # makes the measurements that the page shows
+COMMAND = "bertlab bench serve sst2 --record"  # the command that makes the measurements
 UNITS = {"throughput": "texts/s", "latency": "ms"}  # quantity that the figure can show -> its unit
 
 frame.heading("serving")
@@ -24,8 +24,8 @@ with frame.show_errors():
         run = runs[fields.choice(st.segmented_control, t("serving-task"), names, "serving-task", required=True)]
         first_step, compared_step = run.result.find(STEPS[0]), run.result.find(COMPARED_STEP)
         with st.container(horizontal=True):
-            times = serving_views.format_times(run.result.times_faster(COMPARED_STEP))
-            st.metric(t("serving-throughput"), times, help=t("serving-throughput-help"))
+            speedup = serving_views.format_times(run.result.times_faster(COMPARED_STEP))
+            st.metric(t("serving-throughput"), speedup, help=t("serving-throughput-help"))
             st.metric(
                 t("serving-latency"), f"{first_step.p50_ms:.0f} → {compared_step.p50_ms:.1f} ms",
                 help=t("serving-latency-help"),

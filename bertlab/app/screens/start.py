@@ -18,10 +18,10 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 CARDS_PER_ROW = 3
-TOUR = "tour"  # the lesson that is the guided tour
-TOP_K = 5  # candidates shown for the mask
-MAX_ARC_TOKENS = 32  # in a longer text, the arcs would be too small to see
-# metric -> the format of its value on a card, in the order in which cards prefer the metrics
+TOUR = "tour"  # the name of the lesson that is the guided tour
+TOP_K = 5  # how many candidates are shown for the mask
+MAX_ARC_TOKENS = 32  # with more tokens, the arcs of attention would be too small to see
+# metric -> the format of its value; a card shows the first two of these metrics that its checkpoint has
 METRIC_FORMATS = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
@@ -105,7 +105,7 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def draw_tour_button() -> None:
-    """Draw the button that starts the guided tour, unless this session is in a lesson or belongs to a class."""
+    """Draw the button that starts the guided tour; there is none within a lesson or a class."""
     with frame.show_errors():
         if current.find_place() is None:
             label = t("start-tour", count=len(current.load_lesson(TOUR).steps))

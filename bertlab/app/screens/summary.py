@@ -79,33 +79,33 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
     """
     checkpoint = selection.open_checkpoint("embed", document)
     text, progress = calls.assign("document", document), frame.progress_bar(st.empty(), "summary-progress")
-    call = calls.assign("summary", calls.call_session(
+    summary_call = calls.assign("summary", calls.call_session(
         checkpoint, "summarise", text, count, progress=progress, **options
     ))  # fmt: skip
-    summary = call.result
+    summary = summary_call.result
     note_limits(checkpoint, summary, count)
     with st.container(height=SCROLLED_HEIGHT) if len(document) > LONG_TEXT else st.container(key="highlights"):
         st.html(summary_html(document, summary))
     st.caption(t("summary-legend-learned" if summary.has_learned_scores else "summary-legend"))
     if summary.repeated:
         numbers = [str(index + 1) for index in summary.repeated[:MAX_REPEATED]]
-        more = len(summary.repeated) - len(numbers)
-        st.caption(t("summary-repeated", numbers=", ".join(numbers), count=len(summary.repeated), more=more))
+        num_unlisted = len(summary.repeated) - len(numbers)
+        st.caption(t("summary-repeated", numbers=", ".join(numbers), count=len(summary.repeated), more=num_unlisted))
     left, right = st.columns(2, gap="large")
     draw_sentences(left, "summary-best" if summary.has_learned_scores else "summary-chosen", summary, summary.chosen)
     draw_sentences(right, "summary-first", summary, summary.first)
-    shared = len({*summary.chosen} & {*summary.first})
-    st.caption(t("summary-overlap", shared=shared, count=len(summary.first)))
-    score = "score" if summary.has_learned_scores else "centrality"
+    num_shared = len({*summary.chosen} & {*summary.first})
+    st.caption(t("summary-overlap", shared=num_shared, count=len(summary.first)))
+    score_name = "score" if summary.has_learned_scores else "centrality"
     rows = [
-        {"number": index + 1, "sentence": sentence.text, score: sentence.score,
+        {"number": index + 1, "sentence": sentence.text, score_name: sentence.score,
          "is-chosen": index in summary.chosen}
         for index, sentence in enumerate(summary.sentences)
     ]  # fmt: skip
     plots.draw(
         "centrality",
         score_bars,
-        call,
+        summary_call,
         lang=language(),
         data={name: [row[name] for row in rows] for name in rows[0]},
     )
@@ -132,10 +132,11 @@ with frame.show_errors():
         left.select_slider, t("summary-count"), range(1, MAX_CHOSEN + 1), NUM_SENTENCES, key="count"
     )
     session = sessions.open_session(selection.select_checkpoint("embed", [document]))
-    is_learned = TASK_TYPES["summarisation"].can_predict(session.model)
+    has_learned_scores = TASK_TYPES["summarisation"].can_predict(session.model)
     diversity = url_fields.number(
         right.slider, t("summary-diversity"), 0.0, 1.0, DIVERSITY, key="diversity", step=0.05, format="%.2f",
-        help=t("summary-diversity-unused" if is_learned else "summary-diversity-help"), disabled=is_learned,
+        help=t("summary-diversity-unused" if has_learned_scores else "summary-diversity-help"),
+        disabled=has_learned_scores,
     )  # fmt: skip
     spans = find_sentences(document)
     if len(spans) > MAX_SENTENCES:
@@ -144,4 +145,4 @@ with frame.show_errors():
     if len(spans) < 2:
         frame.note(t("summary-single" if spans else "summary-empty"))
     else:
-        show_summary(document, count, {} if is_learned else {"diversity": diversity})
+        show_summary(document, count, {} if has_learned_scores else {"diversity": diversity})

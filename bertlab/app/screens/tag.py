@@ -27,11 +27,11 @@ with frame.show_errors():
                 t("tag-entity-type"): [descriptions.get(entity.label, entity.label) for entity in tags.entities],
                 t("tag-probability"): [100 * entity.probability for entity in tags.entities],
             }
-            percentage = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
-            st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): percentage})
+            percentage_column = st.column_config.ProgressColumn(format="%.1f%%", min_value=0, max_value=100, width=100)
+            st.dataframe(rows, hide_index=True, column_config={t("tag-probability"): percentage_column})
         else:
             frame.note(t("tag-no-names"))
-    shown_tagging, heading = tagging, "tag-all-tags"
+    shown_tagging, heading_id = tagging, "tag-all-tags"
     if sessions.open_session(checkpoint).predicts_token_tags:
         left, right = st.columns([3, 2], vertical_alignment="bottom")
         unit = url_fields.choice(
@@ -41,11 +41,11 @@ with frame.show_errors():
         if unit == "word":
             shown_tagging = calls.call_function(merge_tokens, tagging, text)
         else:
-            heading = "tag-all-token-tags"
-        left.subheader(t(heading), anchor=False)
+            heading_id = "tag-all-token-tags"
+        left.subheader(t(heading_id), anchor=False)
         st.caption(t("tag-unit-hint"))
     else:
-        st.subheader(t(heading), anchor=False)
+        st.subheader(t(heading_id), anchor=False)
     words = shown_tagging.result.words
     data = {"word": [word.text for word in words], "tag": [word.tag for word in words]}
     data |= {label: [word.probabilities[k] for word in words] for k, label in enumerate(tags.labels)}

@@ -25,7 +25,7 @@ run_name = url_fields.text(
 @st.fragment
 @frame.show_errors()
 def show_timeline(run: Path, first: str, second: str) -> None:
-    """Run every snapshot on the texts, with a progress bar, and draw the timeline.
+    """Compute the outputs of every snapshot for the texts, with a progress bar, and draw the timeline.
 
     An error, such as a text that is too long, is shown on the page.
 
@@ -59,12 +59,12 @@ with frame.show_errors():
     if run_name:
         run = training_runs.find_run(run_name)
         run_language = training_runs.read_language(run)
-        first, second = read_examples(run_language).time_machine_pair
+        first_example, second_example = read_examples(run_language).time_machine_pair
         left, right = st.columns(2)
         # each language has its own keys, so that a run of another language opens with an example in that language
-        a = fields.text_line(left, t("time-machine-sentence-a"), first, key=f"then.{run_language}.a")
+        a = fields.text_line(left, t("time-machine-sentence-a"), first_example, key=f"then.{run_language}.a")
         b = fields.text_line(
-            right, t("sentence-b"), second, key=f"then.{run_language}.b", placeholder=t("sentence-b-optional")
+            right, t("sentence-b"), second_example, key=f"then.{run_language}.b", placeholder=t("sentence-b-optional")
         )
         start = history.read_settings(run).get("start")
         if start in ("neighbours", "matches"):

@@ -13,7 +13,7 @@ from bertlab.views import curves
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
-REFRESH_SECONDS = 2  # between two updates of the page while a run is in progress
+REFRESH_SECONDS = 2  # seconds between two updates of the page while a run is in progress
 RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because the accuracy keeps rising in a run of one minute
 
 frame.heading("train-live")
@@ -116,5 +116,6 @@ if can_start:
     if error := st.session_state.pop("live.error", None):
         with frame.show_errors():
             raise error
-is_polling = live_run.is_running() or roles.is_in_class()
-st.fragment(show_run, run_every=REFRESH_SECONDS if is_polling else None)()
+# in a class, the page also updates while there is no run, so that it shows a run that the teacher starts
+is_refreshed = live_run.is_running() or roles.is_in_class()
+st.fragment(show_run, run_every=REFRESH_SECONDS if is_refreshed else None)()

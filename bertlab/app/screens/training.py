@@ -15,9 +15,9 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 DEFAULT_DIRECTORY = "runs"  # relative to the directory in which the app was started
-REFRESH_SECONDS = 5  # between updates of a run in progress
+REFRESH_SECONDS = 5  # seconds between two updates of the page while a run is in progress
 NUM_DEFAULT_RUNS = 4  # the number of runs that are drawn initially
-MAX_SAMPLE_ROWS = 200  # rows of a run in the table of its sample sentences, the latest ones
+MAX_SAMPLE_ROWS = 200  # how many of the latest rows the table of a run's sample sentences has
 
 frame.heading("training")
 directory = fields.text_line(
@@ -125,12 +125,12 @@ def show_runs() -> None:
     metrics = [
         metric for metric in curves.METRICS if any(curves.has_metric(log, metric) for log in thinned_logs.values())
     ]
-    for number, metric in enumerate(metrics):
+    for index, metric in enumerate(metrics):
         options = {"x": x, "log": scale == "log", "lang": language()}
         options["axes"] = (t(f"figure-x-{x}"), translate_metric(metric))
-        if number % 2 == 0:
+        if index % 2 == 0:
             cells = st.columns(2)  # a new row of two charts, so that they keep their order on a narrow screen
-        with cells[number % 2]:
+        with cells[index % 2]:
             points = curves.curve_points(thinned_logs, metric, x)
             plots.draw(f"curve-{metric}", curves.run_curves, logs_call, metric, data=points, **options)
             display.sentence(result_sentences.curve(points, metric, translate_metric(metric)))
@@ -169,6 +169,6 @@ else:
         for name in selected_runs
     )
     # an update resets the zoom of a chart, so the user can switch updates off
-    is_live = is_running and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
+    is_refreshed = is_running and st.toggle(t("training-live"), True, key="training-live", help=t("training-live-help"))
     with st.container(key="runs-drawn"):
-        st.fragment(show_runs, run_every=REFRESH_SECONDS if is_live else None)()
+        st.fragment(show_runs, run_every=REFRESH_SECONDS if is_refreshed else None)()

@@ -41,8 +41,8 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
 def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Compare the tokens of two vocabularies for the same text: the checkpoint's, and one that the user chooses."""
     own_name = os.path.basename(checkpoint.source)
-    others = [name for name in bertlab.find_shipped_checkpoints() if name != own_name]
-    if not others:
+    other_names = [name for name in bertlab.find_shipped_checkpoints() if name != own_name]
+    if not other_names:
         frame.note(t("checkpoint-none-installed"))
         return
     # vocabularies of other languages come first, because they differ most
@@ -52,8 +52,8 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
         if code != language()
         for name in languages()[code].checkpoints.get("pretrained", ())
     }
-    others.sort(key=lambda name: name not in foreign_names)
-    other_name = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in others}, "vocab2")
+    other_names.sort(key=lambda name: name not in foreign_names)
+    other_name = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in other_names}, "vocab2")
     rates = {}  # name of a vocabulary -> (tokens per word, share of words that became [UNK])
     for compared_checkpoint in (checkpoint, sessions.find_checkpoint(other_name)):
         searches = cached_results.compute(compared_checkpoint, "search_tokens", text)

@@ -1,4 +1,4 @@
-"""Answer x-ray: the threshold, candidate answers, windows, start and end probabilities, and heads behind an answer."""
+"""Answer x-ray: the threshold, candidate answers, windows, start and end probabilities, and the answer's attention."""
 
 import streamlit as st
 

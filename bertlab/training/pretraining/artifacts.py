@@ -55,9 +55,9 @@ class RunArtifacts:
     trainer: Trainer
     """The trainer, which holds the progress and the weights of the run."""
     logs: list[RunLog | TensorBoardLog]
-    """The logs that receive the rows."""
+    """The logs to which the rows are written."""
     notify: Callable[[str], None]
-    """Receives lines for a terminal."""
+    """A function that is called with each line for the terminal."""
 
     def write_row(self, row: dict) -> None:
         """Write a row to all logs."""
@@ -65,13 +65,13 @@ class RunArtifacts:
             log.write(row)
 
     def write_after_step(self, step: int) -> None:
-        """Evaluate, predict the sample sentences and write a snapshot, each only if it is due after this step."""
-        config, is_snapshot = self.config, is_snapshot_step(step)
-        is_evaluation_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot)
+        """Evaluate, predict the masks of the sample sentences and write a snapshot, if they are due after this step."""
+        config, is_snapshot_due = self.config, is_snapshot_step(step)
+        is_evaluation_due = step % config.evaluate_every == 0 or (config.snapshots and is_snapshot_due)
         metrics = self._evaluate(config.evaluate_rows) if is_evaluation_due else {}
-        if is_snapshot:
+        if is_snapshot_due:
             self._predict_samples()
-        if config.snapshots and is_snapshot:
+        if config.snapshots and is_snapshot_due:
             directory = config.out / "snapshots" / f"step-{step:08d}"
             self._save(directory, metrics, SNAPSHOT_DTYPES[config.snapshot_dtype], config.evaluate_rows)
 
@@ -138,13 +138,13 @@ class RunArtifacts:
     def _save(
         self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, num_pairs: int = DEFAULT_PAIRS
     ) -> None:
-        """Write a checkpoint of the model that is trained, with its record and model card."""
+        """Write a checkpoint of the model that the run produces, with its record and model card."""
         model, config = get_result_model(self.trainer.optimizer.final_model), self.config
         objectives = describe_objectives(config.pair_objective, model.config.left_to_right, config.token_objective)
         self._write_checkpoint(directory, model, objectives, metrics, dtype, num_pairs)
 
     def _save_generator(self, directory: Path, metrics: dict, num_pairs: int) -> None:
-        """Write a checkpoint of the generator, whose metrics are those of masked tokens."""
+        """Write a checkpoint of the generator; of the metrics, its record has only those of masked tokens."""
         own_metrics = {name: value for name, value in metrics.items() if not name.startswith("replaced_")}
         model = get_masked_lm(self.trainer.optimizer.final_model)
         self._write_checkpoint(directory, model, describe_objectives("none"), own_metrics, torch.float16, num_pairs)

@@ -24,7 +24,7 @@ TOP = 3  # how many predictions are recorded for each [MASK]
 
 @dataclass(frozen=True)
 class Cloze:
-    """A sentence with one [MASK], and the words that fit."""
+    """A sentence with one [MASK], and the words that fit there."""
 
     text: str
     """The sentence."""
@@ -86,9 +86,9 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
     model.train(was_training)
     top_probs, top_ids = probs_MV.topk(min(TOP, tokenizer.vocab_size))
     rows = [{"text": text, "guesses": []} for text in texts]
-    for row, ids, probs in zip(masks_M2[:, 0].tolist(), top_ids.tolist(), top_probs.tolist(), strict=True):
+    for sentence_index, ids, probs in zip(masks_M2[:, 0].tolist(), top_ids.tolist(), top_probs.tolist(), strict=True):
         pairs = zip(tokenizer.tokens(ids), probs, strict=True)
-        rows[row]["guesses"].append([[token, round(prob, 4)] for token, prob in pairs])
+        rows[sentence_index]["guesses"].append([[token, round(prob, 4)] for token, prob in pairs])
     return rows
 
 

@@ -114,8 +114,8 @@ class PretrainConfig(RunConfig):
     """Share of all tokens that is chosen for prediction. --mask-share and --random-share say what replaces them."""
     mask_copies: int = 0
     """Number of differently masked copies of the corpus. 0 is dynamic masking, as in RoBERTa: every epoch draws new
-    masks and sentence pairs. 1 is static masking: every epoch repeats those of the first. google-research/bert makes
-    10 copies, so that the eleventh epoch repeats the first."""
+    masks and sentence pairs. 1 is static masking: every epoch repeats the masks and pairs of the first.
+    google-research/bert makes 10 copies, so that the eleventh epoch repeats the first."""
     whole_word: bool = False
     """Mask all tokens of a word together."""
     mask_spans: Literal[tuple(SPAN_LENGTHS)] = "none"

@@ -19,7 +19,7 @@ from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.pretraining.sentence_pairs import PairObjectiveName
 
-# The seed of the pairs and masks for evaluation. It is fixed, so that all models are evaluated on the same ones.
+# The seed of the pairs and masks for evaluation. It is fixed, so that these are the same for all models.
 VALIDATION_SEED = 20181011
 # The number of pairs that `bertlab evaluate pretraining` uses by default.
 DEFAULT_PAIRS = 4096
@@ -125,8 +125,8 @@ def format_metrics(metrics: dict[str, float], step: int) -> str:
 def bits_per_character(nats: float, characters: int) -> float:
     """Compute pseudo bits per character, nats / ln 2 / characters, from the loss of the masked tokens.
 
-    Unlike a loss per token, it does not depend on how long the tokens are. Between vocabularies, it still favours the
-    one that splits more words, because the other tokens of a word stay visible while one is predicted.
+    Unlike a loss per token, this measure does not depend on how long the tokens are. Of two vocabularies, it still
+    favours the one that splits more words, because the other tokens of a word stay visible while one is predicted.
 
     Args:
         nats: the loss of all tokens, estimated as the mean loss of the masked tokens times the number of all tokens.

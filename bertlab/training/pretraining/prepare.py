@@ -21,9 +21,9 @@ from bertlab.text.story_world.world import StoryWorld
 from bertlab.text.tokenizers.extension import extend_tokenizer, learn_new_tokens
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-STORY_WORLD = "story-world"  # as the only TEXT, this name stands for generated stories
+STORY_WORLD = "story-world"  # if this name is the only TEXT, it stands for generated stories
 # The text on which a vocabulary is trained is read from at most about this many shards, because opening one takes time.
-MAX_SAMPLE_PARTS = 256
+MAX_SAMPLE_SHARDS = 256
 
 
 @dataclass(frozen=True)
@@ -258,11 +258,11 @@ def _sample_text(shards: list[Shard], column: str, num_characters: int) -> Itera
     is opened and read until the quota is used up. Therefore every long shard is opened, but only some of the
     small shards, evenly spaced.
     """
-    size, minimum = sum(shard.size for shard in shards), num_characters / MAX_SAMPLE_PARTS
+    size, minimum = sum(shard.size for shard in shards), num_characters / MAX_SAMPLE_SHARDS
     characters_per_byte = num_characters / size if size > num_characters else math.inf
     quota = minimum
     for shard in shards:
-        # The size of a stream is unknown.
+        # The size of a stream is unknown, so a stream adds an equal share of the characters.
         quota += characters_per_byte * shard.size if shard.size else num_characters / len(shards)
         if quota <= minimum:
             continue

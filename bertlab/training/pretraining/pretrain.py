@@ -61,7 +61,7 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
 
 
 def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
-    """Do the work of `pretrain`, whose stack `resources` unlocks the run directory at the end."""
+    """Do the work of `pretrain`, which closes `resources` at the end and so unlocks the run directory."""
     _check_settings(config)
     device = prepare_machine(config)
     if config.corpus is None:
@@ -120,7 +120,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
 
 
 def _use_stories(config: PretrainConfig) -> PretrainConfig:
-    """Generate and prepare stories, unless this was done before, and return the settings with their corpora."""
+    """Return the settings with the corpora of generated stories, which are generated and prepared on first use."""
     if distributed.is_main_process() and read_facts(DEFAULT_CORPUS) is None:
         prepare(PrepareConfig(text=(STORY_WORLD,), out=DEFAULT_CORPUS, vocab_size=STORY_VOCABULARY))
     distributed.broadcast(0)  # the other processes wait for the main process
@@ -145,7 +145,7 @@ def _check_settings(config: PretrainConfig) -> None:
 
 
 def _check_token_objective(config: PretrainConfig) -> None:
-    """Check that the family can store the output layer of the objective, and that all other settings suit it."""
+    """Check that the family can store the objective's output layer, and that the other settings suit the objective."""
     if not TOKEN_OBJECTIVES[config.token_objective].has_generator:
         if unused_flags := find_differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
             raise BertlabError("generator-flags-without-generator", flags=unused_flags)

@@ -18,8 +18,9 @@ from bertlab.training.pretraining.config import PretrainConfig
 def google(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The paper's settings: BERT-base, a million steps of 256 pairs, with 512 tokens per pair in the last tenth.
 
-    Adam without bias correction, learning rate 1e-4, dropout 0.1. One setting differs from the paper: in the last
-    tenth, a step has 64 pairs instead of 256, so that its number of tokens stays the same.
+    The optimiser is Adam without bias correction, the learning rate is 1e-4, and the dropout rate is 0.1. One setting
+    differs from the paper: in the last tenth, a step has 64 pairs instead of 256, so that its number of tokens stays
+    the same.
 
     Source: Devlin et al. 2019, appendix A.2, and google-research/bert.
     """
@@ -38,8 +39,8 @@ def google(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
 def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The settings with which the loss leaves its first plateau soonest on a small machine (docs/lab-notebook.md).
 
-    Small batches; Muon with ten times the paper's learning rate, which falls during the last 60 % of the run; no
-    dropout; some first-layer heads initialised to attend to adjacent tokens; a quarter of the tokens masked; and 512
+    They are small batches; Muon with ten times the paper's learning rate, which falls during the last 60 % of the run;
+    no dropout; some first-layer heads initialised to attend to adjacent tokens; a quarter of the tokens masked; and 512
     tokens per pair in the last tenth of the run.
     """
     settings = {
@@ -53,11 +54,11 @@ def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
 def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The settings for a few minutes on generated stories; used if no corpus is given (docs/lab-notebook.md).
 
-    The settings of `fast`, but with smaller batches, twice the learning rate, and pairs of 48 tokens, then of 128 in
-    the last 30 % of the run. Three settings make the model compare both sentences of a pair. In the first 15 % of the
-    run, with a low learning rate, nothing is masked. A head starts with attention to tokens that both sentences share.
-    And up to the last 30 %, a random B comes from the same place of its document as the B that it replaces: a story has
-    only about 170 tokens, so B would often show by itself whether it is random.
+    They are the settings of `fast`, but with smaller batches, twice the learning rate, and pairs of 48 tokens, then of
+    128 in the last 30 % of the run. Three settings make the model compare both sentences of a pair. In the first 15 %
+    of the run, with a low learning rate, nothing is masked. A head starts with attention to tokens that both sentences
+    share. And up to the last 30 %, a random B comes from the same place of its document as the B that it replaces: a
+    story has only about 170 tokens, so the model could otherwise often tell from B alone whether it is random.
 
     If the changes contain another `preset`, its number of attention heads is used. Without sentence pairs, the run
     begins with masks and the usual learning rate.
@@ -121,8 +122,8 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
     recipe, family = _read_flag(arguments, "recipe"), _read_flag(arguments, "family")
     if recipe in RECIPES or family in list_pretrainable_families():
         return _make_defaults(recipe if recipe in RECIPES else "plain", arguments)
-    is_continued = _read_flag(arguments, "from") is not None and "--new-vocabulary" not in arguments
-    return continue_pretraining(None, tyro.MISSING) if is_continued else None
+    continues_checkpoint = _read_flag(arguments, "from") is not None and "--new-vocabulary" not in arguments
+    return continue_pretraining(None, tyro.MISSING) if continues_checkpoint else None
 
 
 def recipe_from_config(config: PretrainConfig, arguments: Sequence[str]) -> PretrainConfig | None:

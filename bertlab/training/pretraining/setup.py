@@ -43,7 +43,7 @@ class PretrainingInputs:
     teacher: Bert | None
     """The teacher of distillation, with the same vocabulary; None without distillation."""
     sentences: tuple[str, ...]
-    """Sentences with [MASK] whose predictions are printed during the run; () to print none."""
+    """Sentences whose [MASK] tokens are predicted during the run, to show the progress; () for none."""
     earlier_runs: dict
     """The totals of the earlier runs that trained the initial weights, see `_sum_earlier_runs`."""
 
@@ -110,7 +110,7 @@ def describe_origin(config: PretrainConfig, tokenizer: Tokenizer) -> str:
 
 
 def load_generator(discriminator: checkpoint.Checkpoint) -> Bert:
-    """Load the generator that a discriminator was pre-trained with, which is in the same run directory.
+    """Load the generator that a discriminator was pre-trained with; it is in the same run directory.
 
     Raises:
         BertlabError: there is no generator, or its embeddings are not those of the discriminator.
@@ -188,8 +188,8 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
     """Make attention causal if the configuration or the checkpoint requires it.
 
     Raises:
-        BertlabError: causal attention together with a sentence-pair objective, or in a family whose checkpoints cannot
-            record it.
+        BertlabError: attention is to be causal, but there is a sentence-pair objective, or checkpoints of this family
+            cannot record causal attention.
     """
     if config.left_to_right and "left_to_right" not in model.config.hf_fields:
         raise BertlabError("left-to-right-unsupported", family=model.config.model_type)

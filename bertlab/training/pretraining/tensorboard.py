@@ -31,8 +31,8 @@ class TensorBoardLog:
             if name == "samples":
                 self._writer.add_text("samples", f"```\n{format_predictions(value, step)}\n```", step)
             elif name == "validation":
-                for metric, number in value.items():
-                    self._writer.add_scalar(f"validation/{metric}", number, step)
+                for metric, metric_value in value.items():
+                    self._writer.add_scalar(f"validation/{metric}", metric_value, step)
             elif name != "step" and isinstance(value, int | float) and "validation" not in row:
                 self._writer.add_scalar(f"training/{name}", value, step)
         self._writer.flush()
