@@ -124,7 +124,7 @@ def score_spans(
     batch_size: int = 32,
     progress: Callable = iter,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Compute for every token of each window the logits that the answer starts there and that it ends there.
+    """Compute two logits for every token of each window: that the answer starts there, and that it ends there.
 
     Args:
         compute: a function that takes a batch and returns logits_BT2. The other arguments are those of `score`.

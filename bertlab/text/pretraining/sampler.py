@@ -53,7 +53,7 @@ class PairSampler:
     """Endless batches of sentence pairs; `position` is the position of the next batch.
 
     Every epoch goes through the blocks of documents in a new order, and draws and shuffles new pairs in each block.
-    Pairs at the end of a block that do not fill a batch are left out; a block that cannot fill any batch is one batch.
+    Pairs at the end of a block that do not fill a batch are left out. If a block has only such pairs, they are a batch.
 
     Args:
         corpus: the prepared corpus.

@@ -147,7 +147,7 @@ def make_pairs(
             label, document_b, next_first = IS_NEXT, d, last
             if pair_objective == "next" and len(candidates) and rng.random() < 0.5:
                 label, next_first = NOT_NEXT, middle
-                # It does not if the document ends before the chunk has its target length.
+                # The last chunk of a document may be shorter than its target.
                 reaches_target = cuts[last] - cuts[first] >= target
                 length_b = target - (a[1] - a[0]) if reaches_target else b[1] - b[0]
                 document_b = _draw_other_document(candidates, d, documents.original_D, num_tokens_D, length_b, rng)

@@ -137,7 +137,7 @@ class StreamShard(Shard):
     def name(self) -> str:
         if self.kind == "rows" or self.num_shards == 1:
             return self.path
-        # Rows are numbered within the shard, because nobody knows how many rows the files before it have.
+        # Rows are numbered within the shard, because it is unknown how many rows the earlier files have.
         return f"{self.path} shard {self.index + 1} of {self.num_shards}"
 
     def rows(self, column: str) -> Iterator[Record]:

@@ -79,5 +79,5 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def _open(path: Path) -> DataFile:
-    """Return the file with limits for reading it; the limit of lines is higher than that of rows, for blank lines."""
+    """Return the file with limits for reading it. More lines than rows are allowed, because lines may be blank."""
     return DataFile(path, Limits(bytes=MAX_BYTES, lines=10 * MAX_ROWS))

@@ -178,7 +178,7 @@ def _read_values(file: DataFile) -> Iterator[Record]:
                     not_json = Message("row-not-json", reason=error.msg)
                     yield _unreadable_row(number + 1, too_long if is_cut_off else not_json, in_array)
                     return
-                except DataError:  # it is a `ValueError` too, but comes from reading the file
+                except DataError:  # this is a `ValueError` too, but comes from reading the file
                     raise
                 except ValueError:  # an integer with too many digits
                     value, end = TOO_LONG_INTEGER, LENIENT_DECODER.raw_decode(text, position)[1]

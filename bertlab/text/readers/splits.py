@@ -14,7 +14,8 @@ from bertlab.text.readers.rows import Rows, concatenate, read_file
 
 # the name of a split in a task -> the names that it may have in a directory
 ALIASES = {"validation": ("validation", "dev", "valid"), "test": ("test",), "train": ("train",)}
-PART = re.compile(r"(.+)-(\d+)-of-(\d+)")  # matches `train-00000-of-00002`, the name of one of a split's files
+# Matches the name of one of several files of a split, such as `train-00000-of-00002`.
+PART = re.compile(r"(.+)-(\d+)-of-(\d+)")
 
 
 def read_split(
