@@ -25,7 +25,7 @@ from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Encoding
 
-MAX_LABELS = 1000  # the maximum number of distinct labels in a column
+MAX_LABELS = 1000  # a column may have at most this many distinct labels
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def score_labels(
     outputs = task_type.compute_outputs(model, features, ANALYSIS_BATCH_SIZE, progress)
     predictions = task_type.choose_predictions(outputs)
     scored_rows, confusion_pairs = [], []
-    for row, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
+    for index, (example, best, probs_K) in enumerate(zip(features.examples, predictions, outputs, strict=True)):
         display_names = list_display_names(example)
         scored_rows.append(
             ScoredRow(
@@ -190,5 +190,5 @@ def score_labels(
                 probability=float(probs_K[example.target]),
             )
         )
-        confusion_pairs.append(((example.target, best), row))
+        confusion_pairs.append(((example.target, best), index))
     return predictions, scored_rows, build_confusion_matrix(matrix_labels, confusion_pairs)

@@ -97,7 +97,7 @@ def open_teacher(
 
 
 def compute_weights_digest(model: Bert) -> str:
-    """Compute a short digest of a model's weights, which identifies the teacher of a run."""
+    """Compute a short digest of a model's weights; it identifies the teacher of a run."""
     digest = hashlib.blake2b(digest_size=8)
     for _, tensor in sorted(model.state_dict().items()):
         digest.update(tensor.numpy())

@@ -96,7 +96,7 @@ class _TemplateFiller:
         return _PLACEHOLDER.sub(lambda match: self.choose_entry(*match.groups()), template)
 
 
-# -- generators: for each task type, yield random rows without end; nothing if the templates do not suit the task ------
+# -- generators, one for each task type; they yield rows without end, or none if the templates do not suit the task ---
 
 
 def _generate_classification(

@@ -120,7 +120,7 @@ def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tup
         names_by_number: the names of the labels that the data stores as the numbers 0, 1, 2, ...
 
     Raises:
-        DataError: the cell contains neither a name nor a number of a label.
+        DataError: the cell does not contain the name or number of a label.
     """
     name = read_label_name(cell)
     if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(names_by_number):

@@ -28,7 +28,7 @@ from bertlab.text.tokenizers.wordpiece import Encoding, Tokenizer
 
 @dataclass(frozen=True)
 class PretrainingLoss:
-    """The pre-training loss of a `PairBatch`: mean loss of the tokens to predict plus mean loss of the sentence pairs.
+    """The pre-training loss of a `PairBatch`: the mean loss of the tokens to predict plus that of the sentence pairs.
 
     Source: Devlin et al. 2019, appendix A.2; for distillation, Hinton et al. 2015 and Sanh et al. 2019.
     """

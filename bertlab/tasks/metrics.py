@@ -31,7 +31,7 @@ def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
     """
     gold, predicted = _as_arrays(gold, predicted)
     is_gold, is_predicted = gold == positive, predicted == positive
-    return _f1(int((is_gold & is_predicted).sum()), int(is_predicted.sum()), int(is_gold.sum()))
+    return _compute_f1(int((is_gold & is_predicted).sum()), int(is_predicted.sum()), int(is_gold.sum()))
 
 
 def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -98,7 +98,7 @@ def _as_arrays(gold: Sequence, predicted: Sequence) -> tuple[np.ndarray, np.ndar
     return np.asarray(gold), np.asarray(predicted)
 
 
-def _f1(num_correct: int, num_predicted: int, num_gold: int) -> float:
+def _compute_f1(num_correct: int, num_predicted: int, num_gold: int) -> float:
     """Compute F1 = 2PR / (P + R) from counts; 0 if all counts are 0."""
     return 2 * num_correct / (num_predicted + num_gold) if num_predicted + num_gold else 0.0
 
@@ -141,11 +141,11 @@ def compute_entity_metrics(
     correct_count, predicted_count = correct_by_type.total(), predicted_by_type.total()
     gold_count = gold_by_type.total()
     types = sorted(gold_by_type.keys() | predicted_by_type.keys())
-    f1_by_type = [_f1(correct_by_type[type], predicted_by_type[type], gold_by_type[type]) for type in types]
+    f1_by_type = [_compute_f1(correct_by_type[type], predicted_by_type[type], gold_by_type[type]) for type in types]
     return {
         "precision": correct_count / predicted_count if predicted_count else 0.0,
         "recall": correct_count / gold_count if gold_count else 0.0,
-        "f1": _f1(correct_count, predicted_count, gold_count),
+        "f1": _compute_f1(correct_count, predicted_count, gold_count),
         "f1_macro": float(np.mean(f1_by_type)) if f1_by_type else 0.0,
     }
 
@@ -163,7 +163,9 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
     gold_counts, predicted_counts = Counter(gold_tags), Counter(predicted_tags)
     names = sorted((gold_counts.keys() | predicted_counts.keys()) - {"O"})
     return (
-        float(np.mean([_f1(correct_counts[n], predicted_counts[n], gold_counts[n]) for n in names])) if names else 0.0
+        float(np.mean([_compute_f1(correct_counts[n], predicted_counts[n], gold_counts[n]) for n in names]))
+        if names
+        else 0.0
     )
 
 

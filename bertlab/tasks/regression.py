@@ -77,15 +77,15 @@ class RegressionTask(LabelledTaskType):
         values = self.compute_outputs(loaded.model, features, ANALYSIS_BATCH_SIZE, progress)
         scored_rows = [
             ScoredRow(
-                example.id,
-                example.texts,
-                gold=f"{example.target:g}",
+                row.id,
+                row.texts,
+                gold=f"{row.target:g}",
                 prediction=f"{value:.2f}",
                 score=0.0,  # `ScoredRow.ease` uses `values` instead
                 probability=None,
-                values=(float(example.target), value),
+                values=(float(row.target), value),
             )
-            for example, value in zip(features.examples, values, strict=True)
+            for row, value in zip(features.examples, values, strict=True)
         ]
         return values, scored_rows, None
 

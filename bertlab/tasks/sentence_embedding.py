@@ -107,14 +107,14 @@ class SentenceEmbeddingTask(RegressionTask):
         return _choose_entailed_pairs(examples) if examples.spec.labels and examples.is_labelled else examples
 
     def _read_unlabelled_pairs(self, data: Rows, spec: TaskSpec, invalid_rows: InvalidRows | None) -> Examples:
-        """Read pairs without a label, which all count as entailed; a third text, if any, contradicts the first.
+        """Read pairs without a label. All of them count as entailed; a third text, if any, contradicts the first.
 
         The target of an example is a flag that `ranking_loss` reads: 1 if the row has a third text, otherwise 0.
         """
         spec = spec.replace(metrics=(RETRIEVAL_ACCURACY,), labels=(ENTAILMENT,))
         rows = [{**row, _ADDED_LABEL: 0} for row in data.rows]
-        labelled = replace(data, columns=(*data.columns, _ADDED_LABEL), rows=rows)
-        examples = super().read_examples(labelled, spec.replace(label=(_ADDED_LABEL,)), (), invalid_rows)
+        labelled_data = replace(data, columns=(*data.columns, _ADDED_LABEL), rows=rows)
+        examples = super().read_examples(labelled_data, spec.replace(label=(_ADDED_LABEL,)), (), invalid_rows)
         rows = tuple(replace(row, target=float(len(row.texts) > 2)) for row in examples.rows)
         return replace(examples, spec=spec, rows=rows)
 
@@ -208,10 +208,10 @@ class SentenceEmbeddingTask(RegressionTask):
         predictions = adapted.compute_outputs(loaded.model, features, ANALYSIS_BATCH_SIZE, progress)
         rows = [
             ScoredRow(
-                example.id, example.texts[:2], gold=f"{example.target:g}", prediction=f"{value:.2f}", score=0.0,
-                probability=None, values=(float(example.target), value),
+                row.id, row.texts[:2], gold=f"{row.target:g}", prediction=f"{value:.2f}", score=0.0,
+                probability=None, values=(float(row.target), value),
             )
-            for example, value in zip(features.examples, predictions, strict=True)
+            for row, value in zip(features.examples, predictions, strict=True)
         ]  # fmt: skip
         return predictions, rows, None
 

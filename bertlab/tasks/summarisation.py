@@ -47,8 +47,8 @@ from bertlab.text.readers.rows import Rows
 from bertlab.text.readers.text_file import REFERENCE_NAMES
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-BATCH_SIZE = 8  # number of windows in a batch for predictions; it is small because windows are long
-DOCUMENTS_AT_ONCE = 500  # number of documents whose sentences are tokenised together, which bounds the memory
+BATCH_SIZE = 8  # how many windows are in a batch for predictions; few, because windows are long
+DOCUMENTS_AT_ONCE = 500  # how many documents are tokenised together, which bounds the memory
 # The maximum number of tokens in a window for predictions is never less than this, even if all documents in fine-tuning
 # were shorter.
 MIN_WINDOW_TOKENS = 16
@@ -159,9 +159,9 @@ class SummarisationTask(LabelledTaskType):
         for begin in range(0, len(examples), DOCUMENTS_AT_ONCE):
             documents = examples[begin : begin + DOCUMENTS_AT_ONCE]
             ids_of_sentence = iter(tokenizer.encode_plain([text for row in documents for text in row.texts]))
-            for example, row in enumerate(documents, begin):
+            for example_index, row in enumerate(documents, begin):
                 sentences = [next(ids_of_sentence) for _ in row.texts]
-                truncated += [(example, s) for s, ids in enumerate(sentences) if len(ids) > max_tokens - 2]
+                truncated += [(example_index, i) for i, ids in enumerate(sentences) if len(ids) > max_tokens - 2]
                 sentences = [[tokenizer.cls_id, *ids[: max_tokens - 2], tokenizer.sep_id] for ids in sentences]
                 for first, end in find_windows([len(ids) for ids in sentences], max_tokens):
                     window_start = len(flat_ids)
@@ -169,7 +169,7 @@ class SummarisationTask(LabelledTaskType):
                         flat_ids.extend(sentences[index])
                         flat_units.extend([index, *[-1] * (len(sentences[index]) - 1)])
                     lengths.append(len(flat_ids) - window_start)
-                    example_of_input.append(example)
+                    example_of_input.append(example_index)
         ids = to_ragged(flat_ids, lengths)
         return SummaryFeatures(
             examples=examples,
@@ -296,7 +296,7 @@ def _find_columns(data: Rows, spec: TaskSpec) -> TaskSpec:
 
 
 def _add_chosen(data: Rows, spec: TaskSpec) -> Rows:
-    """Add a column of the sentences chosen by the reference summary; [] for an invalid row, which is reported later."""
+    """Add a column with the choice of `choose_by_reference`; [] for an invalid row, which is reported later."""
     rows = []
     for row in data.rows:
         try:

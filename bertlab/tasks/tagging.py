@@ -115,12 +115,12 @@ class TaggingTask(LabelledTaskType):
         flat_ids, flat_units, lengths, example_of_input = array("i"), array("i"), array("q"), array("q")
         for begin in range(0, len(examples), TEXTS_AT_ONCE):
             sentences = [row.texts for row in examples[begin : begin + TEXTS_AT_ONCE]]
-            for example, (ids, unit_T) in enumerate(tokenise(tokenizer, sentences), begin):
+            for example_index, (ids, unit_T) in enumerate(tokenise(tokenizer, sentences), begin):
                 for first, end in split_long_sentence(unit_T, max_tokens - 2):
                     flat_ids.extend([tokenizer.cls_id, *ids[first:end], tokenizer.sep_id])
                     flat_units.extend([-1, *unit_T[first:end], -1])
                     lengths.append(end - first + 2)
-                    example_of_input.append(example)
+                    example_of_input.append(example_index)
         ids = to_ragged(flat_ids, lengths)
         unit_I = Ragged(np.array(flat_units, np.int32), ids.start)
         return Features(
@@ -209,7 +209,7 @@ class TaggingTask(LabelledTaskType):
         types = [type for label in examples.labels for type, _, _ in find_entity_spans([label])]
         names = tuple(dict.fromkeys([*types, NO_ENTITY] if are_entity_tags else examples.labels))
         scored_rows, confusion_pairs = [], []
-        for row, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
+        for index, (example, tags) in enumerate(zip(examples, predictions, strict=True)):
             gold = [examples.labels[tag] for tag in example.target]
             share_correct = np.mean([a == b for a, b in zip(gold, tags, strict=True)])
             gold_text, predicted_text = (
@@ -222,11 +222,11 @@ class TaggingTask(LabelledTaskType):
                     gold=gold_text,
                     prediction=predicted_text,
                     score=float(share_correct),
-                    probability=gold_probabilities[row],
+                    probability=gold_probabilities[index],
                 )
             )
             name_pairs = _pair_entities(gold, tags) if are_entity_tags else zip(gold, tags, strict=True)
-            confusion_pairs += [((names.index(a), names.index(b)), row) for a, b in name_pairs]
+            confusion_pairs += [((names.index(a), names.index(b)), index) for a, b in name_pairs]
         return predictions, scored_rows, build_confusion_matrix(names, confusion_pairs)
 
     def choose_attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:

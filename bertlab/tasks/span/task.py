@@ -129,10 +129,10 @@ def make_span_batches(
 
 
 def set_detected_language(spec: TaskSpec, rows: Sequence[Mapping]) -> TaskSpec:
-    """Return the task with the language of the questions, which decides how answers are compared.
+    """Return the task with the language of the questions; the language decides how answers are compared.
 
-    A language detected from the letters of the questions replaces the task's language, for example if the rows for
-    squad_v2 are Korean.
+    A language detected from the letters of the questions replaces the task's language. If the rows for squad_v2 are
+    Korean, for example, the language becomes Korean.
 
     Args:
         spec: the task; its language is kept if only the default language, English, is detected.

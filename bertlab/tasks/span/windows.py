@@ -83,9 +83,9 @@ class SpanWindows(Sequence):
     """The token ids of each question."""
     passage_ids: Ragged
     """The token ids of each distinct passage."""
-    begin: np.ndarray
+    token_begins: np.ndarray
     """The index of the first character of each passage token, in the order of `passage_ids.flat`."""
-    end: np.ndarray
+    token_ends: np.ndarray
     """The index of the character after each passage token, in the order of `passage_ids.flat`."""
     passages: tuple[str, ...]
     """The texts of the distinct passages."""
@@ -132,8 +132,8 @@ class SpanWindows(Sequence):
         token_type_ids = np.zeros(len(ids), np.int64)
         token_type_ids[passage.start :] = 1
         offsets_T2 = np.zeros((len(ids), 2), np.int64)
-        offsets_T2[passage, 0] = self.begin[tokens]
-        offsets_T2[passage, 1] = self.end[tokens]
+        offsets_T2[passage, 0] = self.token_begins[tokens]
+        offsets_T2[passage, 1] = self.token_ends[tokens]
         is_max_context_T = np.zeros(len(ids), bool)
         windows = self.find_question_windows(question)
         is_max_context_T[passage] = find_max_context(self.first_W[windows], self.length_W[windows], w - windows.start)
@@ -216,7 +216,7 @@ def make_span_windows(
     passage_index = {passage: index for index, passage in enumerate(dict.fromkeys(passages))}
     passage_Q = np.fromiter((passage_index[passage] for passage in passages), np.int64, len(passages))
     question_ids = Ragged.from_rows([ids[:max_question] for ids in tokenizer.encode_ids(questions)])
-    passage_ids, begin, end = _tokenise_passages(tokenizer, list(passage_index))
+    passage_ids, token_begins, token_ends = _tokenise_passages(tokenizer, list(passage_index))
     num_question_tokens_Q, num_tokens_Q = np.diff(question_ids.start), np.diff(passage_ids.start)[passage_Q]
     # the number of passage tokens that fit into a window
     capacity_Q = max_tokens - 2 - tokenizer.special.separators - num_question_tokens_Q
@@ -231,8 +231,8 @@ def make_span_windows(
     first_W = window_in_question_W * step_Q[question_W]
     length_W = np.minimum(capacity_Q[question_W], num_tokens_Q[question_W] - first_W)
     return SpanWindows(
-        question_ids, passage_ids, begin, end, tuple(passage_index), passage_Q, question_W, first_W, length_W,
-        tokenizer.cls_id, tokenizer.sep_id, tokenizer.special.separators,
+        question_ids, passage_ids, token_begins, token_ends, tuple(passage_index), passage_Q, question_W, first_W,
+        length_W, tokenizer.cls_id, tokenizer.sep_id, tokenizer.special.separators,
     )  # fmt: skip
 
 
@@ -380,8 +380,8 @@ def _locate_answers(windows: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray
     for q in np.flatnonzero(begin_Q >= 0):
         p = windows.passage_Q[q]
         tokens = slice(windows.passage_ids.start[p], windows.passage_ids.start[p + 1])
-        first_Q[q] = np.searchsorted(windows.end[tokens], begin_Q[q], side="right")
-        last_Q[q] = np.searchsorted(windows.begin[tokens], end_Q[q], side="left") - 1
+        first_Q[q] = np.searchsorted(windows.token_ends[tokens], begin_Q[q], side="right")
+        last_Q[q] = np.searchsorted(windows.token_begins[tokens], end_Q[q], side="left") - 1
     first_W, last_W = first_Q[windows.question_W] - windows.first_W, last_Q[windows.question_W] - windows.first_W
     is_inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < windows.length_W)
     passage_start_W = np.diff(windows.question_ids.start)[windows.question_W] + 1 + windows.separators

@@ -41,11 +41,11 @@ def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> 
 
 def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tuple[str, ...]]:
     """Count the passages in which each word of several tokens occurs -> {tokens of the word: number of passages}."""
-    continues = [token.startswith(CONTINUATION) for token in tokenizer.vocab]
+    continues_word = [token.startswith(CONTINUATION) for token in tokenizer.vocab]  # for each token id
     counts, texts = Counter(), iter(texts)
     while batch := list(islice(texts, BATCH_TEXTS)):
         for ids in tokenizer.encode_plain(batch):
-            starts = [position for position, id in enumerate(ids) if not continues[id]]
+            starts = [position for position, id in enumerate(ids) if not continues_word[id]]
             words = pairwise([*starts, len(ids)])
             # (token ids of a word, index of a passage in which it occurs)
             passages = {(tuple(ids[start:end]), start // PASSAGE_TOKENS) for start, end in words if end - start > 1}
@@ -140,7 +140,7 @@ def split_token(token: str, tokenizer: Tokenizer) -> list[int]:
 
     A token with "##" is split like the end of a word. If a token cannot be split, the result is the id of [UNK] alone.
     """
-    continues = token.startswith(CONTINUATION)
+    is_word_end = token.startswith(CONTINUATION)
     text, unknown = token.removeprefix(CONTINUATION), tokenizer.special.unk
-    search = search_word(text, tokenizer.vocab, tokenizer.max_word_chars, unknown, continues)
+    search = search_word(text, tokenizer.vocab, tokenizer.max_word_chars, unknown, is_word_end)
     return [tokenizer.vocab[piece] for piece in search.tokens]

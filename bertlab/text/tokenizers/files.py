@@ -37,7 +37,8 @@ PARTS = {
 # part -> the field of its "Sequence" that lists the members
 SEQUENCE_FIELDS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors"}
 MAX_MEMBERS = 8  # the maximum number of members of a "Sequence"
-MAX_REPLACEMENT_BYTES = 128  # the maximum length of a text with which a table of SentencePiece may replace a character
+# A normalisation table of SentencePiece may replace a character with a text of at most this many bytes.
+MAX_REPLACEMENT_BYTES = 128
 # A tokenizer.json may set the maximum word length to at most this many characters. The time to split a word is
 # quadratic in its length.
 MAX_WORD_CHARS = 10_000

@@ -70,7 +70,7 @@ def search_word(
     vocab: Mapping[str, int],
     max_characters: int = 100,
     unknown: str = "[UNK]",
-    continues: bool = False,
+    is_word_end: bool = False,
 ) -> WordSearch:
     """Split a word by taking the longest token of the vocabulary again and again.
 
@@ -79,7 +79,7 @@ def search_word(
         vocab: token -> its id.
         max_characters: a longer word becomes `unknown`.
         unknown: the token of a word that cannot be split.
-        continues: whether `word` is the rest of a longer word, so that its first token begins with "##" too.
+        is_word_end: whether `word` is the end of a longer word, so that its first token begins with "##" too.
 
     >>> search_word("teapot", {"tea": 5, "te": 6, "##pot": 7}).tokens
     ('tea', '##pot')
@@ -90,7 +90,7 @@ def search_word(
         return WordSearch(word, (), (unknown,), is_too_long=True)
     steps, start = [], 0
     while start < len(word):
-        prefix, rejected, token = CONTINUATION if start or continues else "", [], ""
+        prefix, rejected, token = CONTINUATION if start or is_word_end else "", [], ""
         for end in range(len(word), start, -1):
             candidate = prefix + word[start:end]
             if candidate in vocab:

@@ -38,7 +38,7 @@ def learn_vocabulary(
     sample = list(_take_characters(texts, SAMPLE_CHARACTERS))
     backend = build_backend(list(SPECIAL_TOKENS), not cased, strip_accents)
     normalise = backend.normalizer.normalize_str
-    raw_counts, counts = Counter(), Counter()
+    raw_counts, counts = Counter(), Counter()  # of the characters before and after normalisation
     for text in sample:
         raw_counts.update(text)
         counts.update(normalise(replace_surrogates(text)))
