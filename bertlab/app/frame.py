@@ -105,7 +105,10 @@ def show_errors() -> Iterator[None]:
 
 
 def _log_unexpected(error: BaseException) -> BertlabError:
-    """Write an unexpected exception to the error log, unless memory ran out, and return the error to show."""
+    """Return the error to show for an unexpected exception, after writing the exception to the error log.
+
+    A `MemoryError` is not written to the error log.
+    """
     if isinstance(error, MemoryError):
         return BertlabError("out-of-memory")
     logged = log_unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")

@@ -72,7 +72,7 @@ def timeline(timeline: Timeline) -> Sentence | None:
         if len(steps) == 1:
             return make_sentence("timeline-mask-one", **values, step=steps[0], share=percent(float(probs_S[0])))
         is_best_S = probs_S >= track.probs_SW.max(1)
-        # the first snapshot from which this word stays the most probable one
+        # the index of the first snapshot from which on this word is always the most probable one
         first_index = len(steps) - int(np.argmin(is_best_S[::-1])) if not is_best_S.all() else 0
         shares = {"low": percent(float(probs_S[0])), "high": percent(float(probs_S[-1]))}
         return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[first_index])

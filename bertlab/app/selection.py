@@ -73,14 +73,17 @@ def list_shipped(task_type: str) -> list[str]:
 
 
 def find_session(command: str) -> Session | None:
-    """Open the checkpoint that a page for a command uses; None if no checkpoint is suitable or it cannot be opened."""
+    """Open the checkpoint that a page with the prediction of a command uses.
+
+    Return None if no checkpoint is suitable, or if it cannot be opened.
+    """
     with suppress(BertlabError):
         return sessions.open_session(select_checkpoint(command))
     return None
 
 
 def examples_for(command: str) -> Examples:
-    """Read the examples in the language of the checkpoint that a page for a command uses.
+    """Read the examples in the language of the checkpoint that a page with the prediction of a command uses.
 
     If `find_session` finds no checkpoint, the examples are English.
     """

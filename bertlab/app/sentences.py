@@ -175,7 +175,7 @@ def block(block_map: BlockMap) -> Sentence:
 
 
 def layer_norms(block_map: BlockMap) -> Sentence:
-    """Name the layers in which attention adds most, and the feed-forward network adds most, to the hidden state."""
+    """Name the layer in which attention adds most to the hidden state, and the one for the feed-forward network."""
     layers = block_map.layers[1:]  # the first one stands for the embeddings
     attention = max(layers, key=lambda summary: summary.attention_norm)
     feed_forward = max(layers, key=lambda summary: summary.feed_forward_norm)

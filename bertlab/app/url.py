@@ -27,7 +27,7 @@ SAME_CHANGE_SECONDS = 1.0
 
 
 def read_address() -> None:
-    """Read the values of a new session from its link. Call this at the start of every run; later calls do nothing."""
+    """Read the values of a new session from its link. Call this at the start of every run; only the first run reads."""
     if "url.values" not in st.session_state:
         st.session_state["url.values"] = values = st.query_params.to_dict()
         if "tau" in values:  # old links have no "refuse", because "no answer" was always allowed then

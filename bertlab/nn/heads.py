@@ -251,7 +251,7 @@ class TaskHeads(nn.Module):
         """Create the output layers with these names, in the order of `HEADS`."""
         names = set(names)
         assert names <= HEADS.keys(), f"unknown output layers {names - HEADS.keys()}; HEADS has {list(HEADS)}"
-        self.heads = nn.ModuleDict({name: row.build(self.config) for name, row in HEADS.items() if name in names})
+        self.heads = nn.ModuleDict({name: spec.build(self.config) for name, spec in HEADS.items() if name in names})
 
     def add_heads(self, names: Iterable[str]) -> None:
         """Add the output layers that the model lacks, with random weights; existing ones keep their weights."""

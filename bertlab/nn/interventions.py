@@ -33,7 +33,7 @@ class Interventions:
 
     @classmethod
     def ablate_heads(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":
-        """Make interventions that ablate these (layer, head) pairs in every row of the batch.
+        """Make interventions that ablate these heads, given as (layer, head), in every row of the batch.
 
         >>> Interventions.ablate_heads(ModelConfig(hidden_size=4, num_layers=1, num_heads=2), [(0, 1)]).head_scale_LBN
         tensor([[[1., 0.]]])

@@ -109,7 +109,7 @@ def _mask_words(parameters: Parameters) -> str:
 
 
 def _parse_parameter(parameters: Parameters, name: str, default: int | None = None):
-    """Parse a number or a list of numbers in the address. Return the default if the address does not contain it."""
+    """Parse a parameter of the address, a number or a list of numbers. Return the default if it is missing."""
     return url.parse_value(parameters.get(name, ""), default)
 
 

@@ -107,7 +107,7 @@ def view_checkpoints(
         checkpoints: the checkpoints.
         text: the sentence.
         top_k: how many candidates to compute for each [MASK].
-        originals: the words that the [MASK] tokens replaced, in text order.
+        originals: the words that were replaced by [MASK], in text order.
 
     Raises:
         BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises an error.

@@ -1,6 +1,6 @@
-"""Live runs: training runs of a minute, each of a tiny BERT in its own process, which the app shows while they train.
+"""Live runs, which the app shows while they train: each one trains a tiny BERT for a minute, in a process of its own.
 
-At most one live run at a time is in progress on a server.
+On a server, only one live run is in progress at a time.
 """
 
 import time
@@ -17,7 +17,9 @@ from bertlab.text.word_spans import MASK, find_words, mask_spans
 
 PREFIX = "live-"  # the beginning of the name of every live run
 MIN_CHARACTERS, MAX_CHARACTERS = 500, 200_000  # the shortest and the longest text that a visitor can train on
-MAX_SECONDS = live_worker.TRAINING_SECONDS + 120  # a process that takes longer, with its preparation, is stopped
+MAX_SECONDS = (
+    live_worker.TRAINING_SECONDS + 120
+)  # a process that takes longer, including the preparation of its corpus, is stopped
 
 
 @cache
@@ -78,7 +80,8 @@ def find_latest() -> Path | None:
 
 
 def _mask_sentence(text: str) -> str:
-    """Return the first line of a text, up to 150 characters, with its fifth word masked, or its last one of fewer."""
+    """Return the first line of a text, up to 150 characters, with one word masked: the fifth one, or the last one if
+    there are fewer words."""
     line = text.strip().split("\n")[0][:150].replace(MASK, "")
     words = [span for span in find_words(line) if line[span[0] : span[1]].isalnum()]
     return mask_spans(line, words[min(4, len(words) - 1) :][:1]) if words else MASK

@@ -1,4 +1,7 @@
-"""Measurements of this machine's peak FLOP/s, and of training steps; the latter are measured one request at a time."""
+"""Measure the peak FLOP/s of this machine, and the time and memory of training steps.
+
+Only one measurement of training steps runs at a time.
+"""
 
 import threading
 import time

@@ -166,7 +166,8 @@ def _log_version(run: Path) -> tuple:
 
 
 def _comparison_group(run: Path) -> tuple[bool, str | None]:
-    """Return whether a run is a fine-tuning run, and its language. If both are equal, losses can be compared."""
+    """Return whether a run is a fine-tuning run, and its language. If two runs have the same result, their losses can
+    be compared."""
     return "task" in history.read_settings(run), _language_or_none(run)
 
 

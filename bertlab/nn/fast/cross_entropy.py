@@ -15,7 +15,7 @@ MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return how many rows are computed together, and the number of which the padded vocabulary size is a multiple.
+    """Return how many rows are computed together, and a number; the vocabulary size is padded to a multiple of it.
 
     A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and with sizes that are multiples
     of 64.
@@ -84,8 +84,8 @@ def decoded_cross_entropy(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Compute the mean cross-entropy of softmax(hidden weight^T + bias) over the rows that have a label.
 
-    Gradients are computed in the forward pass, unless they are disabled (`torch.no_grad`). The probability of a label
-    is clamped to at least 1e-38, so that a row adds at most 87 nats to the sum.
+    Gradients are computed in the forward pass; under `torch.no_grad` there are none. The probability of a label is
+    clamped to at least 1e-38, so that a row adds at most 87 nats to the sum.
 
     Args:
         hidden_PH: the input of the decoder, which is the last part of the MLM output layer.
