@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # for editors; at run time `__getattr__` imports a name when it is used
+if TYPE_CHECKING:  # editors read these imports; at run time `__getattr__` imports a name when it is used
     from bertlab.api import EvaluationResult, PreparedCorpus, TrainingResult, evaluate, finetune, prepare, pretrain
     from bertlab.checkpoints.locate import find_shipped_checkpoints
     from bertlab.config.errors import BertlabError
@@ -61,7 +61,7 @@ _OLD_NAMES = {"shipped": "find_shipped_checkpoints"}  # older public name -> pub
 
 
 def __getattr__(name: str):
-    # The import of torch takes seconds, so it is postponed until a name that needs it is used.
+    """Import a public name when it is first used, because the import of torch takes seconds."""
     name = _OLD_NAMES.get(name, name)
     if name in __all__:
         return getattr(import_module(_MODULES.get(name, _DEFAULT_MODULE)), name)
@@ -69,4 +69,5 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
+    """List all public names, including those that are not imported yet."""
     return sorted({*globals(), *__all__})

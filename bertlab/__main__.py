@@ -1,4 +1,4 @@
-"""`python -m bertlab`: the command line."""
+"""Run the command line of bertlab with `python -m bertlab`."""
 
 import sys
 

@@ -1,8 +1,8 @@
 """The commands `prepare`, `pretrain`, `finetune` and `evaluate` as functions that return dataclasses.
 
 Keyword arguments are the fields of the commands' configurations (`PrepareConfig`, `PretrainConfig`, `FinetuneConfig`,
-`EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. An error is a
-`BertlabError`, whose message is one line.
+`EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. Errors are of the
+type `BertlabError`; their message is one line.
 """
 
 import dataclasses
@@ -143,17 +143,17 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
     Raises:
         BertlabError: the checkpoint or the data cannot be used.
     """
-    from bertlab.training import evaluate as command
+    from bertlab.training import evaluate as evaluate_module
 
     source = None if checkpoint is None else str(checkpoint)
     task = settings.pop("what", task)  # the older name of the parameter
-    config = _make_configuration(command.EvaluateConfig, task=task, checkpoint=source, **settings)
+    config = _make_configuration(evaluate_module.EvaluateConfig, task=task, checkpoint=source, **settings)
     if config.record:
         from bertlab.checkpoints.checkpoint import read_record
 
-        command.run(config)  # adds the metrics to the record of the checkpoint
+        evaluate_module.run(config)  # adds the metrics to the record of the checkpoint
         return EvaluationResult(read_record(config.checkpoint)["validation"])
-    return EvaluationResult(command.evaluate(config))
+    return EvaluationResult(evaluate_module.evaluate(config))
 
 
 def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
@@ -172,25 +172,26 @@ def _make_configuration(config_class: type, build: Callable[..., object] | None 
 
     settings = rename_keys(settings, SETTING_KEYS)
     hints = get_type_hints(config_class)
-    nested = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
+    nested_settings = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
     for name, value in settings.items():
         if isinstance(value, str) and _takes_path(hints.get(name)):
             settings[name] = Path(value)
         elif isinstance(value, list):
             settings[name] = tuple(value)
     config = (build or config_class)(**settings)
-    changes = {name: dataclasses.replace(getattr(config, name), **values) for name, values in nested.items()}
+    changes = {name: dataclasses.replace(getattr(config, name), **values) for name, values in nested_settings.items()}
     config = dataclasses.replace(config, **changes)
     check_limits(config)
     return config
 
 
 def _takes_path(hint: object) -> bool:
-    """Whether a field with this type hint is a path, so that a string is converted."""
+    """Whether a field with this type hint takes a path, so that a string must be converted to one."""
     return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
 
 
-def _read_result(run: Path) -> TrainingResult:
+def _read_result(run_directory: Path) -> TrainingResult:
     """Read the result of a finished run."""
-    record = json.loads((run / "checkpoint" / "bertlab.json").read_text(encoding="utf-8"))
-    return TrainingResult(run, run / "checkpoint", record["steps"], record["tokens"], record["validation"])
+    checkpoint = run_directory / "checkpoint"
+    record = json.loads((checkpoint / "bertlab.json").read_text(encoding="utf-8"))
+    return TrainingResult(run_directory, checkpoint, record["steps"], record["tokens"], record["validation"])

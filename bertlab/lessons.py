@@ -32,9 +32,9 @@ Condition = tuple[Callable[[Any], Any], str]
 
 
 def language() -> str:
-    """Return the code of the notebook's language: the name of its directory or of the one above, as in `notebooks/ko`.
+    """Return the code of the notebook's language: the name of its directory (`notebooks/ko`) or of the one above.
 
-    The environment variable `BERTLAB_LESSON_LANGUAGE` has precedence. If neither names a language, it is English.
+    The environment variable `BERTLAB_LESSON_LANGUAGE` has precedence. If no language is found, the result is "en".
     """
     directory = Path.cwd()
     candidates = (os.environ.get(LANGUAGE_VARIABLE, ""), directory.name, directory.parent.name)
@@ -102,7 +102,10 @@ def show(drawing: Any, alt: str) -> None:
 
 
 def _compress(figure: Any) -> Any:
-    """Convert long lists of numbers in a figure to 32-bit arrays; a notebook stores a list with one line per number."""
+    """Convert long lists of numbers in a figure to 32-bit arrays.
+
+    A notebook file would have one line for each number of a list. Lists of at most 8 elements or 50 numbers stay lists.
+    """
     for trace in figure.data:
         for name in ("x", "y", "z", "customdata"):
             values = getattr(trace, name, None)
@@ -135,7 +138,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 def run_check(lesson: str, number: int) -> None:
     """Check the answer to an exercise with the conditions in the source file of the lesson.
 
-    The notebook does not contain the conditions, because many of them compute the answer.
+    The notebook does not contain the conditions, because many of them would reveal the answer.
 
     Args:
         lesson: the name of the lesson, which is the name of its source file in `notebooks/src` without `.py`.
@@ -159,8 +162,8 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
     Args:
         number: the number of the exercise.
         answer: the answer; `...` if the exercise was not attempted.
-        conditions: pairs of a function and an advice. The function takes the answer; if it returns false or raises an
-            error, the advice is printed.
+        conditions: pairs of a function and a piece of advice. The function takes the answer; if it returns false or
+            raises an error, the advice is printed.
     """
     if answer is ...:
         print(render("lesson-not-answered", language(), number=number))

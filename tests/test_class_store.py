@@ -31,15 +31,15 @@ def open_question(store, step=0):
 
 def test_only_an_open_question_of_the_current_step_takes_guesses(store):
     assert (store.get_state().step, store.get_state().phase) == (0, "closed")
-    assert not store.guess("a", 0, "1")
+    assert not store.record_guess("a", 0, "1")
     open_question(store, 2)
-    assert store.guess("a", 2, "1")
-    assert not store.guess("a", 1, "1"), "of another step"
-    assert store.guess("a", 2, "3"), "until the reveal, a guess can be changed"
-    assert store.guess("b", 2, "3")
+    assert store.record_guess("a", 2, "1")
+    assert not store.record_guess("a", 1, "1"), "of another step"
+    assert store.record_guess("a", 2, "3"), "until the reveal, a guess can be changed"
+    assert store.record_guess("b", 2, "3")
     assert store.count_guesses(2) == {"3": 2}
     store.set_phase("revealed")
-    assert not store.guess("a", 2, "1")
+    assert not store.record_guess("a", 2, "1")
     assert (store.find_guess("a", 2), store.find_guess("c", 2)) == ("3", None)
     store.go_to(3)
     assert store.get_state().phase == "closed"
@@ -49,7 +49,7 @@ def test_only_an_open_question_of_the_current_step_takes_guesses(store):
 
 def test_the_file_holds_no_token_and_only_the_owner_can_read_it(store, tmp_path):
     open_question(store)
-    store.guess("the-token-of-a-browser", 0, "1")
+    store.record_guess("the-token-of-a-browser", 0, "1")
     store.record_presence("the-token-of-a-browser")
     file = tmp_path / "classroom" / module.FILE_NAME
     content = b"".join(path.read_bytes() for path in file.parent.iterdir())
@@ -60,7 +60,7 @@ def test_the_file_holds_no_token_and_only_the_owner_can_read_it(store, tmp_path)
 def test_csv_has_numbers_instead_of_participants(store):
     open_question(store)
     for token, value in (("a", "1"), ("b", "=HYPERLINK(1)"), ("c", "-2")):
-        store.guess(token, 0, value)
+        store.record_guess(token, 0, value)
     rows = list(csv.DictReader(io.StringIO(store.export_csv())))
     assert sorted(row["participant"] for row in rows) == ["1", "2", "3"]
     assert {row["guess"] for row in rows} == {"1", "'=HYPERLINK(1)", "-2"}
@@ -69,7 +69,7 @@ def test_csv_has_numbers_instead_of_participants(store):
 
 def test_delete_removes_the_guesses_from_the_file(store, tmp_path):
     open_question(store, 4)
-    store.guess("a", 4, "a-rare-guess")
+    store.record_guess("a", 4, "a-rare-guess")
     store.delete_all()
     assert store.get_state().step == 0
     assert store.export_csv().count("\n") == 1
@@ -101,7 +101,7 @@ def test_guesses_and_step_survive_a_kill(tmp_path):
     script = (
         "import sys, time; from pathlib import Path; from bertlab.classroom.store import ClassStore\n"
         "store = ClassStore(Path(sys.argv[1]), 'tea'); store.go_to(2); store.set_phase('open')\n"
-        "for number in range(30): store.guess(f'token-{number}', 2, str(number % 3))\n"
+        "for number in range(30): store.record_guess(f'token-{number}', 2, str(number % 3))\n"
         "print('ready', flush=True); time.sleep(60)"
     )
     server = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
@@ -112,7 +112,7 @@ def test_guesses_and_step_survive_a_kill(tmp_path):
     assert (store.get_state().step, store.get_state().phase) == (2, "open")
     assert store.count_guesses(2) == {"0": 10, "1": 10, "2": 10}
     assert store.find_guess("token-4", 2) == "1"
-    assert store.guess("token-4", 2, "2")
+    assert store.record_guess("token-4", 2, "2")
     store.close()
 
 

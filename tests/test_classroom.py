@@ -151,7 +151,7 @@ def test_each_action_of_the_teacher_checks_the_key(store, action):
 def test_a_student_guesses_and_sees_the_class_only_after_the_reveal(store):
     store.set_phase("open")
     for number in range(3):
-        store.guess(f"other-{number}", 0, "0")
+        store.record_guess(f"other-{number}", 0, "0")
     app = open_page("lessons")
     app.radio[0].set_value(1)
     next(button for button in app.get("button") if "FormSubmitter" in button.key).click()
@@ -268,7 +268,7 @@ def test_browsers_learn_where_the_class_is_and_how_many_have_guessed_but_nothing
     answers.append(ask("bertlab-participant=../../x"))
     store.set_phase("open")
     answers.append(ask(f"bertlab-participant={'0' * 32}"))
-    store.guess("token", 1, "SECRET-GUESS")
+    store.record_guess("token", 1, "SECRET-GUESS")
     answers.append(ask(f"bertlab-participant={'0' * 32}"))
     assert [answer.split(" ")[0] for answer in answers] == ["1.0.closed", "1.1.closed", "1.1.open", "1.1.open"]
     assert len(set(answers)) == 4
@@ -427,7 +427,7 @@ def test_downloads_are_made_outside_of_the_session(store, monkeypatch, code):
     monkeypatch.setattr(st, "download_button", lambda label, data, name, *_, **__: made.update({name: data}))
     assert not open_page("cost", key=KEY, lang=code).exception
     store.set_phase("open")
-    store.guess("token", 0, "1")
+    store.record_guess("token", 0, "1")
     assert made["guesses.csv"]().splitlines()[1].startswith("1,tea,1,1,1,"), "also guesses after the page was drawn"
     assert f'lang="{code}"' in made["tea.html"]()
     monkeypatch.delenv(CLASSROOM_LESSON)

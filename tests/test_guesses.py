@@ -67,7 +67,7 @@ def test_in_a_class_the_page_shows_the_guesses_only_after_the_reveal(code, shipp
     current.open_store.cache_clear()
     store = current.open_store()
     store.set_phase("open")
-    store.guess("a", 0, "matcha")
+    store.record_guess("a", 0, "matcha")
     app = open_page("guess", lang=code)
     assert app.session_state["url.page"] == "guess"
     assert not read_charts(app)

@@ -30,7 +30,7 @@ def find_value_names(text: str) -> list[str]:
 
 
 def fill_in(text: str, values: Mapping[str, object]) -> str:
-    r"""Replace the placeholders in a text with computed values, whose Markdown characters are escaped.
+    r"""Replace the placeholders in a text with computed values, and escape the Markdown characters in the values.
 
     >>> fill_in("It is { $word } with { $share }.", {"word": "##s"})
     'It is \\#\\#s with –.'

@@ -1,4 +1,4 @@
-"""Files of class lessons: a lesson is one TOML file whose steps each show a page of the app, and may ask a question.
+"""Read the files of class lessons, one TOML file each. Every step shows a page of the app, and may ask a question.
 
     title = "Where attention goes"
     minutes = 45
@@ -16,7 +16,7 @@
     [steps.question]
     ask = "Which word does *it* attend to most?"
     choices = ["cat", "slept", "tired"]     # or `kind = "number"`, or `kind = "word"`
-    answer = 1                              # the number of a choice (from 1), a number, or a word; optional
+    answer = 1                              # optional: a choice (1 for the first one), a number, or a word
     reveal = "Text to show after the guesses, in Markdown."
 
 The shipped lessons are `bertlab/locales/CODE/classroom/NAME.toml`. The files of a lesson in different languages have
@@ -216,22 +216,22 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
 
 
 def _strip_number(stem: str) -> str:
-    """Remove the number that orders the shipped files: "1-attention" -> "attention"."""
+    """Remove the number at the start of the name of a shipped file: "1-attention" -> "attention"."""
     return re.sub(r"^\d+-", "", stem)
 
 
 def _read_step(path: Path, number: int, content: object, pages: Collection[str] | None) -> Step:
-    """Read one step. Its number counts from 1, as in the error messages."""
+    """Read one step; `number` is its index, counted from 1 as in the error messages."""
     step = Table(path, Message("lesson-place-step", number=number), content, _STEP_FIELDS)
     page, parameters = _parse_address(step, pages)
     question = None
     if "question" in step.content:
         place = Message("lesson-place-question", number=number)
         question = _read_question(Table(path, place, step.content["question"], _QUESTION_FIELDS))
-    say, names = step.read_text("say"), VALUE_NAMES.get(page, ())
-    if not set(find_value_names(say)) <= set(names):
-        known_names = [f"{{ ${name} }}" for name in names] or "none"
-        raise step.make_error("say", Message("lesson-expected-names", page=page, names=known_names))
+    say, allowed_names = step.read_text("say"), VALUE_NAMES.get(page, ())
+    if not set(find_value_names(say)) <= set(allowed_names):
+        placeholders = [f"{{ ${name} }}" for name in allowed_names] or "none"
+        raise step.make_error("say", Message("lesson-expected-names", page=page, names=placeholders))
     notes = step.read_text("notes", required=False)
     return Step(
         step.read_text("title"), step.read_minutes(), page, parameters, say, notes, question,
@@ -265,7 +265,7 @@ def _read_question(table: Table) -> Question:
 
 
 def _read_answer(table: Table, kind: str, choices: tuple[str, ...]) -> int | float | str | None:
-    """Read the answer of a question; the number of a choice becomes its index, counted from 0."""
+    """Read the answer of a question. Choices are counted from 1 in the file, and from 0 in the result."""
     if "answer" not in table.content:
         return None
     answer = table.content["answer"]

@@ -15,7 +15,7 @@ def render_markdown(text: str) -> str:
 
 
 def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
-    """Make the first lines of the lesson panel as HTML: the lesson, the number of the step, and its title.
+    """Make the first lines of the lesson panel as HTML: titles of lesson and step, and the step's position.
 
     Args:
         lesson: the lesson.
@@ -48,6 +48,6 @@ def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> 
         parts.append(render_markdown(step.say))
     if step.question:
         parts.append(render_markdown(f"**{render('class-question', language)}** {step.question.ask}"))
-    is_waiting = step.question and phase == "closed"
-    parts.append(f'<p class="small">{render("class-not-open" if is_waiting else "page-loading", language)}</p>')
+    is_question_closed = step.question and phase == "closed"
+    parts.append(f'<p class="small">{render("class-not-open" if is_question_closed else "page-loading", language)}</p>')
     return "".join(parts)

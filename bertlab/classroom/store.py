@@ -49,7 +49,7 @@ class ClassState:
     """The current step of a class, and the phase of its question."""
 
     id: int
-    """The number of the class in the file."""
+    """The key of the class in the file."""
     step: int
     """The current step, counted from 0."""
     phase: str
@@ -69,7 +69,8 @@ class ClassStore:
 
     def __init__(self, directory: Path, lesson: str):
         self.lesson, self._lock = lesson, threading.Lock()
-        self._presence_times: dict[str, float] = {}  # participant -> time at which the presence was last written
+        # Participant -> the time, in seconds since 1970, at which the presence was last written.
+        self._presence_times: dict[str, float] = {}
         path = directory / FILE_NAME
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -97,10 +98,10 @@ class ClassStore:
             ).fetchone()
             now = time.time()
             if row is None or now - row[2] > RESUME_SECONDS:
-                class_number = execute(
+                class_id = execute(
                     "INSERT INTO classes (lesson, started, changed, step) VALUES (?, ?, ?, 0)", self.lesson, now, now
                 ).lastrowid
-                return ClassState(class_number, 0, "closed")
+                return ClassState(class_id, 0, "closed")
             return ClassState(row[0], row[1], _read_phase(execute, row[0], row[1]))
 
     def go_to(self, step: int) -> None:
@@ -133,7 +134,7 @@ class ClassStore:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self) -> str:
-        """Describe the class in a short text, whose changes tell the screens that they must redraw.
+        """Describe the class in a short text, which changes whenever the screens must redraw.
 
         Returns:
             Two words, separated by a space. The first one consists of the class, the step and the phase, the second one
@@ -168,7 +169,7 @@ class ClassStore:
             since = time.time() - PRESENT_SECONDS
             return execute("SELECT COUNT(*) FROM presence WHERE class = ? AND seen > ?", state.id, since).fetchone()[0]
 
-    def guess(self, token: str, step: int, value: str) -> bool:
+    def record_guess(self, token: str, step: int, value: str) -> bool:
         """Record the guess of a participant. It replaces an earlier guess for the same step.
 
         Args:
@@ -200,7 +201,7 @@ class ClassStore:
             return row and row[0]
 
     def count_guesses(self, step: int) -> Counter[str]:
-        """Count the guesses for a step of the current class by their value."""
+        """Count how often each value was guessed for a step of the current class."""
         state = self.get_state()
         with self._transaction() as execute:
             rows = execute(
@@ -217,15 +218,15 @@ class ClassStore:
             ).fetchall()
         # Participants are numbered in the order of their digests, so that the numbers do not reveal who joined first.
         participants_of_class: dict[int, list[str]] = {}
-        for class_number, participant in sorted({(row[0], row[3]) for row in rows}):
-            participants_of_class.setdefault(class_number, []).append(participant)
+        for class_id, participant in sorted({(row[0], row[3]) for row in rows}):
+            participants_of_class.setdefault(class_id, []).append(participant)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("class", "lesson", "step", "participant", "guess", "time"))
-        for class_number, lesson, step, participant, value, moment in rows:
+        for class_id, lesson, step, participant, value, moment in rows:
             stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
-            participant_number = participants_of_class[class_number].index(participant) + 1
-            writer.writerow((class_number, lesson, step + 1, participant_number, _escape_formula(value), stamp))
+            participant_number = participants_of_class[class_id].index(participant) + 1
+            writer.writerow((class_id, lesson, step + 1, participant_number, _escape_formula(value), stamp))
         return text.getvalue()
 
     @contextmanager
@@ -241,9 +242,9 @@ class ClassStore:
             self._connection.execute("COMMIT")
 
 
-def _read_phase(execute: Callable, class_number: int, step: int) -> str:
-    """Read the phase of a step's question; "closed" until the teacher has opened it."""
-    row = execute("SELECT phase FROM phases WHERE class = ? AND step = ?", class_number, step).fetchone()
+def _read_phase(execute: Callable, class_id: int, step: int) -> str:
+    """Read the phase of a step's question; "closed" until the teacher opens the question."""
+    row = execute("SELECT phase FROM phases WHERE class = ? AND step = ?", class_id, step).fetchone()
     return row[0] if row else "closed"
 
 

@@ -8,12 +8,12 @@ from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.config.renamed_keys import PAGE_NAMES
 
-MAX_CHOICES = 8  # of a question
-MAX_MINUTES = 600  # of a lesson or a step
+MAX_CHOICES = 8  # how many choices a question may have
+MAX_MINUTES = 600  # how long a lesson or a step may take, in minutes
 
 
 class Table:
-    """A table of a lesson file. Its errors name the file, the place and the field.
+    """A table of a lesson file. Each of its errors contains the file, the place and the field.
 
     Args:
         path: the file.

@@ -40,7 +40,9 @@ ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The configuration of a model (Devlin et al. 2019, section 3 and appendix A.2). Defaults are BERT-base, uncased.
+    """The configuration of a model (Devlin et al. 2019, section 3 and appendix A.2).
+
+    The defaults are those of BERT-base (uncased).
 
     >>> ModelConfig(hidden_size=256, num_layers=4, num_heads=4, intermediate_size=1024).head_size
     64
@@ -106,7 +108,7 @@ class ModelConfig:
             raise CheckpointError(
                 "config-field-unsupported", name="classifier_pooling", value=str(self.pooling)[:40], expected=expected
             )
-        if self.activation not in {*ACTIVATIONS, *self.family.activations}:
+        if self.activation not in {*ACTIVATIONS, *self.family.extra_activations}:
             raise CheckpointError("activation-unknown", activation=self.activation, activations=list(ACTIVATIONS))
 
     @property
@@ -121,7 +123,7 @@ class ModelConfig:
 
     @property
     def embedding_width(self) -> int:
-        """Width of the token embeddings."""
+        """`embedding_size` or, if it is None, the hidden size."""
         return self.embedding_size or self.hidden_size
 
     @property
@@ -148,7 +150,7 @@ class ModelConfig:
         return has_same_parts and has_full_embeddings and not shares_layers and self.type_vocab_size > 0
 
     def find_weight_layer(self, layer: int) -> int:
-        """Return the number of a layer's weights in a checkpoint; layers that share weights have the same number.
+        """Return the index under which a checkpoint stores the weights of a layer; layers that share weights share it.
 
         Source: `AlbertTransformer` in `transformers`.
 
@@ -181,7 +183,7 @@ class ModelConfig:
             fields |= self.sparse.to_hf()
         if self.labels:
             fields["id2label"] = dict(enumerate(self.labels))
-            fields["label2id"] = {label: number for number, label in enumerate(self.labels)}
+            fields["label2id"] = {label: index for index, label in enumerate(self.labels)}
         for layer, head in sorted(self.pruned_heads):
             fields.setdefault("pruned_heads", {}).setdefault(str(layer), []).append(head)
         return fields
@@ -214,10 +216,10 @@ class ModelConfig:
                     "config-field-unsupported", name=name, value=found_value, expected=json.dumps(value)
                 )
         hf_fields = select_hf_fields(family)
-        missing = [hf_fields[name] for name in REQUIRED_FIELDS if not _is_integer(fields.get(hf_fields[name]))]
-        if missing:
-            raise CheckpointError("config-sizes-missing", fields=missing)
-        # the defaults of the family, then the values of the file
+        missing_fields = [hf_fields[name] for name in REQUIRED_FIELDS if not _is_integer(fields.get(hf_fields[name]))]
+        if missing_fields:
+            raise CheckpointError("config-sizes-missing", fields=missing_fields)
+        # The values in the file replace the defaults of the family.
         values = {field: value for field, value in vars(family).items() if field in cls.__dataclass_fields__}
         values |= {field: fields[hf] for field, hf in hf_fields.items() if fields.get(hf) is not None}
         if family.has_rotary_fields:
@@ -233,21 +235,22 @@ def select_hf_fields(family: Family) -> dict[str, str]:
 
 
 def _is_integer(value: object) -> bool:
+    """Whether a value is an integer and not a bool, which Python counts as an integer."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _read_labels(names: object) -> tuple[str, ...]:
-    """Return the labels of an `id2label` table, {number as text: label}, in order; () if it is not a dictionary.
+    """Return the labels of an `id2label` table, {index as text: label}, in order; () if it is not a dictionary.
 
     >>> _read_labels({"1": "good", "0": "bad"})
     ('bad', 'good')
     """
     if not isinstance(names, dict):
         return ()
-    by_number = {str(number): str(label) for number, label in names.items()}
-    if by_number.keys() != {str(number) for number in range(len(by_number))}:
-        raise CheckpointError("config-labels-misnumbered", numbers=list(by_number))
-    return tuple(by_number[str(number)] for number in range(len(by_number)))
+    labels_by_index = {str(index): str(label) for index, label in names.items()}
+    if labels_by_index.keys() != {str(index) for index in range(len(labels_by_index))}:
+        raise CheckpointError("config-labels-misnumbered", numbers=list(labels_by_index))
+    return tuple(labels_by_index[str(index)] for index in range(len(labels_by_index)))
 
 
 def _read_pruned_heads(table: object, config: ModelConfig) -> tuple[tuple[int, int], ...]:

@@ -31,11 +31,11 @@ def log_unexpected_error(error: BaseException, where: str) -> BertlabError:
         where: the command or page that raised it, for the log entry.
     """
     id = secrets.token_hex(3)
-    stack = "".join(traceback.format_exception(error))
+    stack_trace = "".join(traceback.format_exception(error))
     if os.environ.get("BERTLAB_TRACEBACK") == "1":
-        print(stack, end="", file=sys.stderr)
+        print(stack_trace, end="", file=sys.stderr)
     reason = f"{type(error).__name__}: {first_line(error)}"
-    entry = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {id} {where}\n{stack}\n"
+    entry = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {id} {where}\n{stack_trace}\n"
     try:
         path = find_log_path()
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,24 +50,24 @@ def _rebuild_error(error_type: type[BertlabError], id: str, params: dict[str, ob
 
 
 class CheckpointError(BertlabError):
-    """A checkpoint that is missing or damaged, is not a BERT, or whose parts do not fit together."""
+    """A checkpoint is missing or damaged, is not a BERT, or its parts do not fit together."""
 
 
 class MissingHead(BertlabError):
-    """A prediction for which the checkpoint lacks the output layer, such as a masked token without an MLM layer."""
+    """The checkpoint lacks the output layer for a prediction, such as the MLM layer for a masked token."""
 
 
 class TextError(BertlabError):
-    """A text that the model cannot process, for example because it is empty or too long."""
+    """The model cannot process a text, for example because the text is empty or too long."""
 
 
 class DataError(BertlabError):
-    """A corpus, data set or file of predictions that is missing or not in the expected format."""
+    """A corpus, data set or file of predictions is missing, or is not in the expected format."""
 
 
 class NoSuchSplit(DataError):
-    """A data set that exists but does not have the split that was asked for."""
+    """A data set exists but does not have the requested split."""
 
 
 class InterventionError(BertlabError):
-    """An intervention that cannot be parsed, or does not fit the model or the input."""
+    """An intervention cannot be parsed, or does not fit the model or the input."""

@@ -8,7 +8,7 @@ families other than BERT. `nn` builds a model from these settings and never read
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Module of bertlab -> modules of Hugging Face, whose tensors are stacked in this order; "{}" is the number of a layer.
+# Module of bertlab -> modules of Hugging Face, whose tensors are stacked in this order; "{}" is the index of a layer.
 # Source: the parameter names of `transformers.BertForPreTraining`. The names of output layers are in `nn.heads.HEADS`.
 BERT_TENSORS = {
     "embeddings.token": ("bert.embeddings.word_embeddings",),
@@ -55,11 +55,12 @@ class Family:
     # -- the names of its tensors and settings -----------------------------------------------------------------------
 
     class_prefix: str = "Bert"
-    """What the names of its classes in `transformers` begin with."""
+    """The text at the start of the name of each of its classes in `transformers`."""
     prefix: str = "bert"
-    """What the names of the encoder's tensors begin with; checkpoints without output layers leave it out."""
+    """The text at the start of the names of all tensors except those of output layers. In checkpoints without output
+    layers, the names lack it."""
     tensors: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BERT_TENSORS)
-    """Module of bertlab -> modules of the checkpoint, whose tensors are stacked in this order; "{}" is the number of a
+    """Module of bertlab -> modules of the checkpoint, whose tensors are stacked in this order; "{}" is the index of a
     layer."""
     heads: Mapping[str, HeadNames] = field(default_factory=dict)
     """Output layer (key of `nn.heads.HEADS`) -> its names, if they differ from BERT's in more than the class prefix."""
@@ -98,7 +99,7 @@ class Family:
     num_feed_forwards: int = 1
     """Default number of feed-forward networks in a layer."""
     has_pooler_layer: bool = True
-    """Whether the pooler has a linear layer and an activation, unless config.json says otherwise."""
+    """Default of `ModelConfig.has_pooler_layer`."""
     pooling: str = "cls"
     """What the pooler reads by default: "cls", the first token, or "mean", the mean of all tokens."""
 
@@ -124,7 +125,7 @@ class Family:
     """The activation of the pooler: tanh, relu or gelu."""
     pooler_has_norm: bool = False
     """Whether the pooler ends with a LayerNorm."""
-    activations: tuple[str, ...] = ()
+    extra_activations: tuple[str, ...] = ()
     """Activations that its checkpoints may have besides the keys of `config.ACTIVATIONS`."""
     mlm_activation: str = ""
     """The activation of the MLM output layer; "" for that of the feed-forward layers."""

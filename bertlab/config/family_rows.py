@@ -64,7 +64,7 @@ ROBERTA_HEADS = {
     },
 }  # fmt: skip
 # The other settings of RoBERTa. XLM-RoBERTa has the same ones; Longformer changes the names of tensors.
-_ROBERTA = {
+_ROBERTA_SETTINGS = {
     "prefix": "roberta",
     "tensors": rename_tensors(BERT_TENSORS, "bert", "roberta"),
     "tied_copies": {
@@ -79,7 +79,7 @@ _ROBERTA = {
 register_family(
     Family(
         "roberta", "https://arxiv.org/abs/1907.11692", class_prefix="Roberta", heads=ROBERTA_HEADS,
-        pretraining={"pair_objective": "none"}, **_ROBERTA,
+        pretraining={"pair_objective": "none"}, **_ROBERTA_SETTINGS,
     )
 )  # fmt: skip
 register_family(
@@ -91,7 +91,7 @@ register_family(
             name: HeadNames(f"XLM{names.hf_class}", names.modules, names.pooler)
             for name, names in ROBERTA_HEADS.items()
         },
-        **_ROBERTA,
+        **_ROBERTA_SETTINGS,
     )
 )
 
@@ -301,7 +301,7 @@ register_family(
             "key_query_shared_bottleneck": True, "normalization_type": "no_norm",
         },
         activation="relu",
-        activations=("relu",),
+        extra_activations=("relu",),
         embedding_size=128,
         bottleneck_size=128,
         num_feed_forwards=4,
@@ -320,7 +320,7 @@ register_family(
             name: HeadNames(names.hf_class.replace("Roberta", "Longformer"), names.modules, names.pooler)
             for name, names in ROBERTA_HEADS.items()
         },
-        **_ROBERTA
+        **_ROBERTA_SETTINGS
         | {
             "prefix": "longformer",
             "tensors": {

@@ -49,15 +49,15 @@ def fill_atomically(path: Path, fill: Callable[[Path], object], *, make_director
     Raises:
         BertlabError: the file cannot be written; an existing file at this path is unchanged.
     """
-    temporary = path.with_name(f".{path.name}.building")
+    temporary_path = path.with_name(f".{path.name}.building")
     try:
         if make_directory:
             path.parent.mkdir(parents=True, exist_ok=True)
-        fill(temporary)
-        temporary.replace(path)
+        fill(temporary_path)
+        temporary_path.replace(path)
     except OSError as error:
         with suppress(OSError):
-            temporary.unlink()
+            temporary_path.unlink()
         raise BertlabError("file-not-writable", path=path, reason=describe_system_error(error)) from error
 
 

@@ -1,6 +1,6 @@
 """The five Korean tasks, and published results of Korean and multilingual BERTs on them, as data.
 
-A row has the results of one model from one source, in percent. The comment on `PUBLISHED_KOREAN` names the splits.
+A row has the results of one model from one source, in percent. For the splits, see the comment on `PUBLISHED_KOREAN`.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from bertlab.config.paper import Measure
 # the sources of published results
 KPFBERT = "https://github.com/KPFBERT/kpfbert"
 KLUE = "https://github.com/KLUE-benchmark/KLUE"
-BASE_SIZE = (12, 768)  # the layers and the hidden size of BERT-base
+BASE_SIZE = (12, 768)  # the number of layers and the hidden size of BERT-base
 
 # the columns of the results: a metric on each of the five tasks
 KOREAN_MEASURES = (

@@ -18,8 +18,8 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 - `question_words.toml`: question words, by which the error analysis groups questions
 - `word_endings.toml`: function words and endings that the names of clusters omit (see `explore.word_endings`)
 
-To add a language, add a directory here, or in a directory named by the environment variable `BERTLAB_LOCALES`. Texts
-that the language lacks are shown in English. A language directory without `language.toml` adds texts to an
+To add a language, add a directory here, or in a directory whose path is in the environment variable `BERTLAB_LOCALES`.
+Texts that the language lacks are shown in English. A language directory without `language.toml` adds texts to an
 existing language.
 
 Fluent: https://projectfluent.org/fluent/guide/
@@ -57,11 +57,11 @@ class Language:
     """How answers in this language are normalised before they are compared: a key of `tasks.span.metrics.NORMALISERS`.
     "" if no published evaluation program covers the language; answers are then not scored."""
     surprise_threshold: float = 10.0
-    """The surprise in nats above which a word is marked as one that does not fit, unless the user chooses another
-    threshold; it is larger for languages whose words have more tokens."""
+    """The default threshold of surprise, in nats: a word with more surprise is marked as one that does not fit. The
+    threshold is larger for languages whose words have more tokens."""
     checkpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Task type -> names of the shipped checkpoints that suit it, best first; the key "pretrained" is for all other
-    types, and "comparison" names a checkpoint before and after fine-tuning."""
+    types, and "comparison" is for two checkpoints, one before and one after fine-tuning."""
     example_tasks: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Task type -> the task that the app suggests for fine-tuning if no checkpoint of that type is shipped."""
 
@@ -135,7 +135,7 @@ def has_latin_letters(text: str) -> bool:
 
 
 def detect_language(texts: Iterable[str]) -> str:
-    """Return the code of the first language whose writing system at least a third of the texts use, otherwise "en".
+    """Return the code of the first language whose letters occur in at least a third of the texts, otherwise "en".
 
     >>> detect_language(["the", "고양이", "##s"]), detect_language(["the", "cat"])
     ('ko', 'en')
@@ -248,7 +248,7 @@ def _find_locale_roots() -> list[Path]:
 @cache
 def _load_bundle(code: str):
     """Load the messages of a language as a `FluentBundle`; None if there is no such language."""
-    from fluent.runtime import FluentBundle, FluentResource  # here, so that `import bertlab` takes 0.05 s less
+    from fluent.runtime import FluentBundle, FluentResource  # imported here: `import bertlab` is 0.05 s faster
 
     if code not in languages():
         return None

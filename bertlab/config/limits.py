@@ -11,7 +11,7 @@ from bertlab.config.languages import Message
 
 MAX_INTEGER = 2**63 - 1  # the largest 64-bit integer, and the largest random seed
 MAX_BATCH = 2**20  # largest number of inputs in a batch, and of micro-batches in a step
-MAX_EPOCHS = 10**6  # keeps the number of steps below `MAX_INTEGER`
+MAX_EPOCHS = 10**6  # largest number of epochs; it keeps the number of steps below `MAX_INTEGER`
 MAX_SIZE = 2**24  # largest size of a vocabulary, layer or sequence: larger than in any model, too small to overflow
 
 
@@ -24,7 +24,7 @@ class Limit:
     maximum: float | None = None
     """The largest valid value; None if there is no such limit."""
     below: float | None = None
-    """The number that every valid value is less than; None if there is no such limit."""
+    """Every valid value is less than this number; None if there is no such limit."""
     excludes_minimum: bool = False
     """Whether `minimum` itself is invalid, so that valid values are greater."""
     field: str = ""
@@ -116,7 +116,7 @@ def check_limits(config: object) -> None:
         BertlabError: a number is out of range, not finite, or too large for 64 bits.
     """
     for flag, value in _find_numbers(config):
-        # Checked first: an integer of 400 digits cannot become a float.
+        # This check comes first, because an integer of 400 digits cannot become a float.
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
             raise BertlabError("setting-too-large", flag=flag)
         # An infinite threshold is valid: the prediction is then always, or never, "no answer".
@@ -131,6 +131,7 @@ def check_limits(config: object) -> None:
 
 
 def _is_number(value: object) -> bool:
+    """Whether a value is a number and not a bool, which Python counts as an integer."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

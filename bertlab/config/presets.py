@@ -47,7 +47,7 @@ def list_pretrainable_families() -> tuple[str, ...]:
 
 
 def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
-    """Return the configuration of a generator for replaced-token detection, which has narrower layers.
+    """Return the configuration of a generator (for replaced-token detection), with narrower layers.
 
     The width of the embeddings stays the same, because the generator shares those of the discriminator.
 

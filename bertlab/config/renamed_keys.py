@@ -1,4 +1,4 @@
-"""Keys of files that were renamed, as tables of old name -> new name, so that older files can still be read.
+"""Tables of renamed keys, old name -> new name, with which older files can still be read.
 
 Each table belongs to one kind of file; `rename_keys` applies it. This module uses only the standard library.
 """
@@ -49,7 +49,7 @@ PAGE_NAMES = {"depth": "logit-lens"}
 
 
 def rename_keys(row: Mapping, names: Mapping[str, str]) -> dict:
-    """Return a copy of a mapping with its old keys renamed. If both names of a key are present, the new one wins.
+    """Return a copy of a mapping with its old keys renamed. If both names are present, the new one keeps its value.
 
     >>> rename_keys({"step": 1, "rate": 0.5}, LOG_KEYS)
     {'step': 1, 'learning_rate': 0.5}

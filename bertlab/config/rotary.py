@@ -11,7 +11,7 @@ from bertlab.config.errors import CheckpointError
 
 @dataclass(frozen=True)
 class RotaryAttention:
-    """The settings of an encoder with rotary positions, in which most layers attend to nearby tokens only."""
+    """The settings of a model with rotary positions, in which most layers attend to nearby tokens only."""
 
     window: int = 128
     """Width of the window of local layers: a token attends to the `window // 2` tokens on each side of it."""

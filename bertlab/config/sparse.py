@@ -71,13 +71,13 @@ class BlockAttention:
         """Texts with at most this many tokens have full attention, because sparse attention would hardly save time."""
         return (5 + 2 * self.num_random_blocks) * self.block_size
 
-    def is_full(self, tokens: int) -> bool:
-        """Whether all tokens of a text with this number of tokens attend to all tokens."""
+    def has_full_attention(self, tokens: int) -> bool:
+        """Whether each token of a text attends to all tokens; `tokens` is the number of tokens in the text."""
         return not self.is_sparse or tokens <= self.full_length
 
     def count_pairs(self, tokens: int, layer: int = 0) -> int:
         """Count the pairs of tokens for which a layer computes a score, random blocks included."""
-        if self.is_full(tokens):
+        if self.has_full_attention(tokens):
             return tokens**2
         blocks = -(-tokens // self.block_size)
         # In the matrix of blocks, the first and the last row are complete. The row next to each of these two has four
@@ -116,20 +116,20 @@ def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, Spar
         window = fields.get("attention_window", 512)
         windows = window if isinstance(window, list) else [window] * num_layers
         if len(windows) != num_layers:
-            _refuse("attention_window", windows, f"{num_layers} numbers")
+            _raise_invalid("attention_window", windows, f"{num_layers} numbers")
         for width in windows:
             if not _is_between(width, 2, MAX_WINDOW) or width % 2:
-                _refuse("attention_window", width, "an even number")
+                _raise_invalid("attention_window", width, "an even number")
         return {"sparse": WindowAttention(tuple(windows), _read_separator_id(fields, 2))}
     if layers == "block":
         block_size, random_blocks = fields.get("block_size", 64), fields.get("num_random_blocks", 3)
         kind = fields.get("attention_type", "block_sparse")
         if not _is_between(block_size, 1, MAX_WINDOW):
-            _refuse("block_size", block_size, "a positive number")
+            _raise_invalid("block_size", block_size, "a positive number")
         if not _is_between(random_blocks, 0, MAX_WINDOW):
-            _refuse("num_random_blocks", random_blocks, "a number of blocks")
+            _raise_invalid("num_random_blocks", random_blocks, "a number of blocks")
         if kind not in ("block_sparse", "original_full"):
-            _refuse("attention_type", kind, '"block_sparse" or "original_full"')
+            _raise_invalid("attention_type", kind, '"block_sparse" or "original_full"')
         separator_id = _read_separator_id(fields, 66)
         return {"sparse": BlockAttention(block_size, random_blocks, kind == "block_sparse", separator_id)}
     return {}
@@ -139,14 +139,15 @@ def _read_separator_id(fields: Mapping, default: int) -> int:
     """Read the token id of [SEP]."""
     separator_id = fields.get("sep_token_id", default)
     if not _is_between(separator_id, 0, 10**8):
-        _refuse("sep_token_id", separator_id, "a token id")
+        _raise_invalid("sep_token_id", separator_id, "a token id")
     return separator_id
 
 
 def _is_between(value: object, least: int, most: int) -> bool:
+    """Whether a value is an integer (not a bool) from `least` to `most`, both included."""
     return type(value) is int and least <= value <= most
 
 
-def _refuse(name: str, value: object, expected: str) -> None:
+def _raise_invalid(name: str, value: object, expected: str) -> None:
     """Raise the error for a field of `config.json` with an invalid value."""
     raise CheckpointError("config-field-unsupported", name=name, value=str(value)[:40], expected=expected)

@@ -29,7 +29,7 @@ class TaskSpec:
     unanswerable: bool = False
     """Whether some questions have no answer."""
     text: tuple[str, ...] = ()
-    """The columns of the input, in an order that depends on the task type. Most types: the text or the two texts.
+    """The columns of the input, in an order that depends on the task type. For most types: the text or the two texts.
     Multiple choice: the context, then one column with a list of choices or one column for each choice. Tagging: the
     words or characters. Spans: the passage and the question."""
     choice_prefix_column: str = ""
@@ -46,7 +46,7 @@ class TaskSpec:
     test: tuple[str, ...] = ("test",)
     """The test splits, which often have no labels, for example in GLUE."""
     submission: tuple[str, ...] = ()
-    """The name of the submission file that the benchmark expects for each test split."""
+    """The names of the submission files that the benchmark expects, one for each test split."""
     submits_label_names: bool = False
     """Whether the submission files contain the names of the labels instead of their numbers."""
     unit: Literal["word", "character"] = "word"

@@ -208,7 +208,7 @@ def _send(place: Place, question: Question, key: str) -> None:
         st.session_state["class.problem"] = "class-guess-first"
     elif not place.class_id:
         st.session_state[f"lesson.guess.{place.lesson.name}.{place.step_index}"] = guess
-    elif not current.open_store().guess(roles.token(), place.step_index, guess):
+    elif not current.open_store().record_guess(roles.token(), place.step_index, guess):
         st.session_state["class.problem"] = "class-question-closed"
 
 

@@ -73,7 +73,7 @@ def show_pattern(config: ModelConfig, layer: int, num_tokens: int) -> None:
     match config.sparse:
         case WindowAttention(windows=windows):
             st.caption(t("attention-pattern-window-global", layer=layer, side=windows[layer] // 2))
-        case BlockAttention() as blocks if blocks.is_full(num_tokens):
+        case BlockAttention() as blocks if blocks.has_full_attention(num_tokens):
             if blocks.is_sparse:
                 st.caption(t("attention-pattern-block-full", limit=blocks.full_length))
         case BlockAttention(block_size=size):

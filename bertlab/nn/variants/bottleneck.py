@@ -27,7 +27,7 @@ class NarrowingProjection(nn.Module):
 
 
 class NarrowQueryKeyValue(NarrowingProjection):
-    """Queries, keys and values side by side, [X, H] -> [X, 3A].
+    """Computes queries, keys and values side by side, [X, H] -> [X, 3A].
 
     Queries and keys are computed from narrowed hidden states, values from the hidden states themselves.
     """
@@ -96,7 +96,7 @@ class BottleneckLayer(EncoderLayer):
 
 
 class BottleneckEncoder(Encoder):
-    """A stack of L layers of type `BottleneckLayer`."""
+    """A stack of layers of type `BottleneckLayer`."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)

@@ -16,9 +16,9 @@ from bertlab.nn.trace import NO_TRACE, Trace
 class SumEmbeddings(nn.Module):
     """BERT's embeddings, except for their width and the number of token types.
 
-    Embeddings of another width than the hidden states are factorised: a projection to the hidden size follows the
+    Embeddings whose width differs from the hidden size are factorised: a projection to the hidden size follows the
     LayerNorm (Lan et al. 2019, arXiv 1909.11942, section 3.1). There may be one token type, which all tokens have, or
-    none.
+    none. The trace records four tensors: the embeddings of tokens, positions and token types, and their normalised sum.
     """
 
     def __init__(self, config: ModelConfig):
@@ -39,11 +39,11 @@ class SumEmbeddings(nn.Module):
         Raises:
             TextError: there are more tokens than positions.
         """
-        first, T = self.first_position, input_ids_BT.shape[1]
-        if (limit := self.position.num_embeddings - first) < T:
+        first_row, T = self.first_position, input_ids_BT.shape[1]
+        if (limit := self.position.num_embeddings - first_row) < T:
             raise TextError("text-too-long", tokens=T, limit=limit)
         token_BTE = self.token(input_ids_BT)
-        position_TE = self.position.weight[first : first + T]
+        position_TE = self.position.weight[first_row : first_row + T]
         if self.token_type is None:
             token_type_BTE = torch.zeros_like(token_BTE)
         else:  # with a single token type, all tokens have type 0
@@ -55,7 +55,7 @@ class SumEmbeddings(nn.Module):
 
 
 class TokenEmbeddings(nn.Module):
-    """Normalised token embeddings, for encoders with rotary positions (Warner et al. 2024, arXiv 2412.13663)."""
+    """Normalised token embeddings, for models with rotary positions (Warner et al. 2024, arXiv 2412.13663)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()

@@ -26,7 +26,7 @@ class LayerMaskEncoder(Encoder, ABC):
         """
 
     def normalise_output(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Apply the final LayerNorm to the last layer's output, [B, T, H]; an encoder without one changes nothing."""
+        """Apply the final LayerNorm to the last layer's output, [B, T, H]; by default there is none."""
         return hidden_BTH
 
     def forward(
@@ -54,7 +54,7 @@ class LayerMaskEncoder(Encoder, ABC):
         """Run hidden states through a layer and all later ones -> the last layer's output, [B, T, H].
 
         Args:
-            first: the number of the first layer to compute, counted from 0.
+            first: the index of the first layer to compute, counted from 0.
             hidden_BTH: the input of this layer.
             mask: the mask that `Bert.make_mask` makes for all layers.
             trace: records tensors of these layers.

@@ -99,7 +99,7 @@ ENCODERS = {
 
 
 def has_fast_layers(encoder: Encoder) -> bool:
-    """Return whether `nn.fast` can compute the layers of an encoder; otherwise its own method `run_from` does."""
+    """Return whether `nn.fast` can compute the layers of an encoder. If not, the encoder's method `run_from` does."""
     return not isinstance(encoder, LayerMaskEncoder)
 
 
@@ -119,8 +119,8 @@ class FamilyBert(Bert):
         if not self.config.has_pooler_layer:
             return FirstTokenPooler()
         family = self.config.family
-        activations_differ = any(names.pooler_uses_feed_forward_activation for names in family.heads.values())
-        is_bert_pooler = family.pooler_activation == "tanh" and not activations_differ
+        activation_varies = any(names.pooler_uses_feed_forward_activation for names in family.heads.values())
+        is_bert_pooler = family.pooler_activation == "tanh" and not activation_varies
         return Pooler(self.config) if is_bert_pooler else FamilyPooler(self.config)
 
     def build_heads(self, names: Iterable[str]) -> None:
@@ -164,8 +164,8 @@ class FamilyBert(Bert):
     def normalise_layers(self, hidden_LXH: torch.Tensor) -> torch.Tensor:
         """Apply the final LayerNorm to the hidden states of all layers -> hidden_LXH, which output layers can read.
 
-        Only a `PreNormEncoder` has a final LayerNorm; it has already been applied to the last layer's output. The
-        hidden states of other encoders are returned unchanged.
+        Only a `PreNormEncoder` has a final LayerNorm; the last layer's output, as the encoder returns it, is already
+        normalised. The hidden states of other encoders are returned unchanged.
         """
         if not isinstance(self.encoder, PreNormEncoder):
             return hidden_LXH

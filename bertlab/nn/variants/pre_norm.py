@@ -1,4 +1,4 @@
-"""ModernBERT's layers, with LayerNorm before each part, rotary positions, gated feed-forward and local attention.
+"""ModernBERT's layers: LayerNorm before attention and feed-forward network, rotary positions and local attention.
 
 Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1; `ModernBertEncoderLayer` in `transformers`.
 
@@ -54,7 +54,7 @@ def make_angles(T: int, D: int, theta: float, device: torch.device | None = None
 
 
 def rotate(vector_BNTD: torch.Tensor, angle_TD: torch.Tensor) -> torch.Tensor:
-    """Rotate each vector: dimensions d and d + D / 2 are the coordinates of a plane, in which it is rotated.
+    """Rotate each vector in D / 2 planes; the coordinates in plane d are the dimensions d and d + D / 2.
 
     >>> quarter_turn = torch.full((1, 2), torch.pi / 2)
     >>> rotate(torch.tensor([[[[1.0, 0.0]]]]), quarter_turn).round().flatten().tolist()
@@ -66,9 +66,10 @@ def rotate(vector_BNTD: torch.Tensor, angle_TD: torch.Tensor) -> torch.Tensor:
 
 
 class GatedFeedForward(nn.Module):
-    """GeGLU: GELU of one linear layer, times another linear layer, then a third (Shazeer 2020, arXiv 2002.05202).
+    """Computes GeGLU (Shazeer 2020, arXiv 2002.05202), [X, H] -> [X, H].
 
-    `up` computes the first two side by side. [X, H] -> [X, H].
+    The GELU of a first linear layer is multiplied by the output of a second one; a third one projects the product.
+    `up` computes the first two side by side.
     """
 
     def __init__(self, config: ModelConfig):
@@ -118,7 +119,7 @@ class PreNormLayer(EncoderLayer):
 
 
 class PreNormEncoder(LayerMaskEncoder):
-    """A stack of L layers of type `PreNormLayer` and a final LayerNorm; most layers attend to nearby tokens only."""
+    """A stack of layers of type `PreNormLayer`, and a final LayerNorm. Most layers attend to nearby tokens only."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
@@ -158,4 +159,4 @@ def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | 
     position_T = torch.arange(T, device=hidden_BTH.device)
     is_far_TT = (position_T[:, None] - position_T).abs() > window // 2
     far_11TT = (is_far_TT.to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min)[None, None]
-    return far_11TT if mask is None else torch.minimum(mask, far_11TT)  # their sum could be -inf
+    return far_11TT if mask is None else torch.minimum(mask, far_11TT)  # the sum of both could be -inf

@@ -1,7 +1,7 @@
 """Self-attention without its pruned heads: smaller matrices, and the same results as if these heads were ablated.
 
 Shape legend: B batch, T tokens, H hidden, N heads before pruning, D head size, K heads that remain, C the columns of
-the heads that remain (C = K * D; in `qkv_BTC`, C = 3 * K * D).
+the heads that remain (C = K * D; in `qkv_BTC`, C = 3 * K * D), X any shape.
 """
 
 import torch
@@ -38,12 +38,12 @@ class PrunedSelfAttention(SelfAttention):
 
     Args:
         config: the configuration of the model.
-        heads: the numbers of the heads that remain, in order.
+        heads: the indices of the heads that remain, in order.
     """
 
     def __init__(self, config: ModelConfig, heads: tuple[int, ...]):
         nn.Module.__init__(self)
-        self.num_heads, self.num_heads_before = len(heads), config.num_heads
+        self.num_heads, self.num_heads_before_pruning = len(heads), config.num_heads
         index_KD = torch.tensor(heads, device="cpu")[:, None] * config.head_size + torch.arange(
             config.head_size, device="cpu"
         )
@@ -57,13 +57,13 @@ class PrunedSelfAttention(SelfAttention):
         parts = []
         for part_BKTD in super().split_heads(qkv_BTC):
             B, _, T, D = part_BKTD.shape
-            zeros_BNTD = part_BKTD.new_zeros(B, self.num_heads_before, T, D)
+            zeros_BNTD = part_BKTD.new_zeros(B, self.num_heads_before_pruning, T, D)
             parts.append(zeros_BNTD.index_copy(1, self.head_K, part_BKTD))
         return tuple(parts)
 
 
 def find_remaining_heads(config: ModelConfig, layer: int) -> tuple[int, ...]:
-    """Return the numbers of a layer's heads that are not pruned.
+    """Return the indices of those heads of a layer that are not pruned.
 
     >>> find_remaining_heads(ModelConfig(num_heads=4, pruned_heads=((0, 1), (2, 0))), 2)
     (1, 2, 3)
@@ -78,10 +78,10 @@ def remove_pruned_heads(layers: nn.ModuleList, config: ModelConfig) -> None:
 
 
 def expand_output_weight(attention: SelfAttention) -> torch.Tensor:
-    """Return the weights of the output projection for each head, zero for pruned ones -> [N, D, H]."""
+    """Return the weights of the output projection by head, with zeros for pruned heads -> [N, D, H]."""
     weight_CH = attention.out.weight.T
     if not isinstance(attention, PrunedSelfAttention):
         return weight_CH.view(attention.num_heads, -1, weight_CH.shape[1])
     weight_KDH = weight_CH.view(attention.num_heads, -1, weight_CH.shape[1])
-    zeros_NDH = weight_KDH.new_zeros(attention.num_heads_before, *weight_KDH.shape[1:])
+    zeros_NDH = weight_KDH.new_zeros(attention.num_heads_before_pruning, *weight_KDH.shape[1:])
     return zeros_NDH.index_copy(0, attention.head_K, weight_KDH)

@@ -1,8 +1,8 @@
 """Sparse attention for long texts: Longformer's windows with global tokens, and BigBird's blocks.
 
-Scores are computed for all pairs of tokens, and those outside the sparse pattern are masked, so that attention maps
-have their usual shape. The results are those of a sparse computation, but time and memory grow with the square of the
-length.
+Scores are computed for all pairs of tokens, and the scores outside the sparse pattern are masked, so that attention
+maps have their usual shape. The results are those of a sparse computation, but time and memory grow with the square of
+the length.
 
 Sources: Beltagy et al. 2020 (arXiv 2004.05150), Zaheer et al. 2020 (arXiv 2007.14062); `LongformerSelfAttention` and
 `BigBirdBlockSparseAttention` in `transformers`.
@@ -29,7 +29,7 @@ from bertlab.nn.variants.layer_masks import LayerMaskEncoder
 class GlobalMask:
     """The mask of the layers of a `WindowEncoder`: an additive mask, and the tokens with global attention."""
 
-    additive: torch.Tensor | None
+    additive_mask: torch.Tensor | None
     """The mask to add to attention scores: the result of `bert.make_additive_mask`, to which `add_window` adds the
     window of a layer."""
     is_global_BT: torch.Tensor
@@ -44,9 +44,11 @@ class GlobalMask:
         """
         position_T = torch.arange(hidden_BTH.shape[1], device=hidden_BTH.device)
         is_near_TT = (position_T[:, None] - position_T).abs() <= window // 2
-        is_seen_BTT = is_near_TT | self.is_global_BT[:, :, None] | self.is_global_BT[:, None]
-        mask = (~is_seen_BTT[:, None]).to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min
-        return GlobalMask(mask if self.additive is None else torch.minimum(mask, self.additive), self.is_global_BT)
+        may_attend_BTT = is_near_TT | self.is_global_BT[:, :, None] | self.is_global_BT[:, None]
+        mask = (~may_attend_BTT[:, None]).to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min
+        if self.additive_mask is not None:
+            mask = torch.minimum(mask, self.additive_mask)
+        return GlobalMask(mask, self.is_global_BT)
 
 
 def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Collection[str]) -> torch.Tensor:
@@ -67,7 +69,7 @@ def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Col
         is_global_BT = separators_BT == 0
     elif "choose" in heads:
         is_global_BT = separators_BT >= 2
-        is_global_BT[:, 1:] &= separators_BT[:, :-1] >= 2  # not the second separator after the context
+        is_global_BT[:, 1:] &= separators_BT[:, :-1] >= 2  # the second separator after the context is not global
     return is_global_BT
 
 
@@ -97,13 +99,13 @@ class GlobalSelfAttention(SelfAttention):
             (global_query_BNTD * scale) @ global_key_BNTD.transpose(-1, -2),
             (query_BNTD * scale) @ key_BNTD.transpose(-1, -2),
         )
-        probs_BNTT = torch.softmax(scores_BNTT + mask.additive, dim=-1)
+        probs_BNTT = torch.softmax(scores_BNTT + mask.additive_mask, dim=-1)
         probs_BNTT = interventions.replace_attention_rows(layer, probs_BNTT)
         dropped_BNTT = self.dropout(probs_BNTT)
         heads_BNTD = torch.where(is_global_B1T1, dropped_BNTT @ global_value_BNTD, dropped_BNTT @ value_BNTD)
         heads_BNTD = interventions.scale_heads(layer, heads_BNTD)
         if trace.is_recording("scores"):
-            trace.record("scores", scores_BNTT.masked_fill(mask.additive < 0, float("-inf")))
+            trace.record("scores", scores_BNTT.masked_fill(mask.additive_mask < 0, float("-inf")))
         kinds = ("query", "key", "value", "probs", "head_outputs")
         for kind, tensor in zip(kinds, (query_BNTD, key_BNTD, value_BNTD, probs_BNTT, heads_BNTD), strict=True):
             trace.record(kind, tensor)
@@ -141,7 +143,7 @@ class BlockEncoder(LayerMaskEncoder):
 
     def make_masks(self, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> list[torch.Tensor | None]:
         """Make the mask of each layer, the same for all; short texts, whose attention is full, keep `mask`."""
-        if not self.sparse.is_full(hidden_BTH.shape[1]):
+        if not self.sparse.has_full_attention(hidden_BTH.shape[1]):
             blocks_11TT = make_block_mask(hidden_BTH, self.sparse)
             mask = blocks_11TT if mask is None else torch.where(mask < 0, mask, blocks_11TT)
         return [mask] * len(self.layers)
@@ -151,7 +153,7 @@ def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.T
     """Make the additive mask of BigBird's attention, [1, 1, T, T].
 
     For queries outside the first and the last block, the keys of the first block count r + 1 times in the softmax,
-    where r is the number of random blocks; see `BlockAttention`. Their entry in the mask is therefore ln(r + 1).
+    where r is the number of random blocks; see `BlockAttention`. The mask therefore adds ln(r + 1) to their scores.
 
     >>> mask_11TT = make_block_mask(torch.zeros(1, 6, 4), BlockAttention(1, 0))
     >>> (mask_11TT[0, 0] == 0).int().tolist()[1:4]
@@ -162,7 +164,7 @@ def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.T
     last_block = block_T[-1]
     is_global_T = (block_T == 0) | (block_T == last_block)
     is_near_TT = (block_T[:, None] - block_T).abs() <= 1
-    is_seen_TT = is_near_TT | is_global_T[:, None] | is_global_T
-    counts_again_TT = ~is_global_T[:, None] & (block_T == 0)
-    mask_TT = (~is_seen_TT).to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min
-    return mask_TT.masked_fill(counts_again_TT, math.log1p(sparse.num_random_blocks))[None, None]
+    may_attend_TT = is_near_TT | is_global_T[:, None] | is_global_T
+    is_repeated_TT = ~is_global_T[:, None] & (block_T == 0)
+    mask_TT = (~may_attend_TT).to(hidden_BTH.dtype) * torch.finfo(hidden_BTH.dtype).min
+    return mask_TT.masked_fill(is_repeated_TT, math.log1p(sparse.num_random_blocks))[None, None]
