@@ -166,7 +166,7 @@ def format_times(wall_ms: float, cpu_ms: float) -> str:
 
 
 def open_html(page: Page, content: str, ready_selector: str, limit: float) -> tuple[PageTimer, str]:
-    """Open HTML from a file, and return a timer of the page and the time until it was drawn, as text.
+    """Open HTML from a file, and return a timer of the page and, as text, the time until the page was drawn.
 
     Args:
         page: an empty page.
@@ -191,7 +191,7 @@ def open_html(page: Page, content: str, ready_selector: str, limit: float) -> tu
 
 
 def time_call(function: Callable):
-    """Call a function and return its result and its CPU time as text."""
+    """Call a function, and return its result and, as text, its CPU time."""
     start = time.process_time()
     result = function()
     return result, f"{1000 * (time.process_time() - start):.0f} ms"

@@ -15,7 +15,7 @@ from websockets.exceptions import WebSocketException
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 
 # The address at which bertlab/app/class_server.py answers requests for news. The first line of a reply is the version
-# of the class. If the step has changed, the text of the new step follows.
+# of the state of the class. If the step has changed, the text of the new step follows.
 NEWS_ADDRESS = "/class/news"
 # The times of bertlab/app/static/news.js: the range of seconds between two requests for news, and the seconds between
 # showing the text of a new step and opening its page.
@@ -23,7 +23,7 @@ NEWS_SECONDS, READING_SECONDS = (0.28, 0.42), 0.4
 
 
 class Student:
-    """A session that follows a class, as a browser would.
+    """A session that follows the teacher through a lesson, as a browser would.
 
     Args:
         index: the index of the student, from which the participant's token is made.
@@ -41,7 +41,7 @@ class Student:
         self._page_hash = self._query_string = ""
         # what Streamlit sent last: the ids of the panel, of its number field, of its button, and of the news component
         self._fragment_id = self._field_id = self._button_id = self._news_id = ""
-        self._version = ""  # the version of the class that the panel shows
+        self._version = ""  # the version of the class's state that the panel shows
         # the text of the panel; whether the page is drawn; whether the page is still that of the previous step
         self._panel_text, self._is_drawn, self._is_page_old = "", False, False
         self._update = asyncio.Condition()  # is notified whenever one of these values may have changed
@@ -117,7 +117,7 @@ class Student:
         return message
 
     async def _request_news(self) -> None:
-        """Repeatedly request the news of the class, and run the panel again whenever the class has a new version."""
+        """Repeatedly request the news of the class, and run the panel again after each change of its state."""
         host, port = self._address.split(":")
         headers = f"Host: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
         reported_version = ""  # the version in the latest event that was sent to the app

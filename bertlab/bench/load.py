@@ -59,7 +59,7 @@ class LoadResult:
         return sum(count for outcome, count in self.outcomes.items() if isinstance(outcome, int))
 
     def percentile(self, percent: int) -> float:
-        """Return a percentile of the times in milliseconds; NaN if there are fewer than two."""
+        """Return a percentile of the times in milliseconds; NaN for fewer than two times."""
         if len(self.latency_ms) < 2:
             return float("nan")
         return round(statistics.quantiles(self.latency_ms, n=100, method="inclusive")[percent - 1], 1)

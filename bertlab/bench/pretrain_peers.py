@@ -1,9 +1,10 @@
-"""The peer of `bertlab bench pretrain`: a training loop of transformers' `BertForPreTraining`.
+"""The implementation that `bertlab bench pretrain` compares bertlab with (the peer).
 
-Its batches contain either the padded sentence pairs that bertlab samples, or full rows, which need no padding.
+It is a training loop for transformers' `BertForPreTraining`. Its batches contain either the padded
+sentence pairs that bertlab samples, or full rows, which need no padding.
 
-Shape legend: B batch, T tokens, P places for the predicted tokens of all rows. Every row has equally many
-places, and may leave some of them empty.
+Shape legend: B batch, T tokens, P places for the predicted tokens of all rows. Every row has equally many places, and
+may leave some of them empty.
 """
 
 import itertools

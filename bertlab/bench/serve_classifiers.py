@@ -55,7 +55,7 @@ class Classifier:
         self._label_of_text: dict[str, int] = {}
 
     def clear_cache(self) -> None:
-        """Forget all texts."""
+        """Remove all texts from the cache."""
         self._label_of_text.clear()
 
     def classify(self, texts: Sequence[str]) -> list[int]:
@@ -88,7 +88,7 @@ def make_transformers_function(
     Args:
         model: a model for sequence classification, in eval mode.
         tokenizer: its tokenizer.
-        max_tokens: longer texts are truncated.
+        max_tokens: texts with more tokens are truncated.
         fixed_length: whether to pad every text to `max_tokens`; if False, a text is padded to the longest one of its
             batch.
     """
@@ -113,7 +113,7 @@ def make_exported_function(
     Args:
         model: a model for sequence classification, in eval mode.
         tokenizer: its tokenizer.
-        max_tokens: longer texts are truncated.
+        max_tokens: texts with more tokens are truncated.
         path: the file to write.
     """
     runtime = require_onnxruntime()
@@ -142,7 +142,7 @@ def make_onnx_function(directory: Path, max_tokens: int, threads: int) -> Classi
 
     Args:
         directory: the directory of the file.
-        max_tokens: longer texts are truncated.
+        max_tokens: texts with more tokens are truncated.
         threads: the number of threads that compute one batch.
     """
     torch.set_num_threads(threads)
@@ -184,7 +184,7 @@ def run_workers(
 
     Args:
         directory: the directory of the file.
-        max_tokens: longer texts are truncated.
+        max_tokens: texts with more tokens are truncated.
         workers: the number of processes.
 
     Yields:

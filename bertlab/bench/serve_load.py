@@ -50,7 +50,7 @@ class ServeLoadBenchConfig(BenchOptions):
     texts: int = 200
     """The number of different texts. Texts that are longer than the checkpoint can read are left out."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Worker processes of the server. Default: one for each CPU core."""
+    """Number of worker processes of the server. Default: one for each CPU core."""
     batch_size: int = 8
     """Maximum number of requests that a worker computes at once."""
     queue: int = 64
@@ -88,7 +88,7 @@ def find_children(pid: int) -> list[int]:
 
 @contextmanager
 def run_server(*arguments: str) -> Iterator[Server]:
-    """Run `bertlab serve` on a free port, and kill it at the end of the block if it still runs.
+    """Run `bertlab serve` on a free port, and kill it if it still runs when the `with` block ends.
 
     Args:
         arguments: the arguments of the command.

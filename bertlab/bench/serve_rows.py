@@ -51,13 +51,13 @@ class StepResult:
     name: str
     """One of `STEPS` or `PEERS`."""
     texts_per_second: float
-    """Throughput, with all texts waiting at the start: the median of the rounds."""
+    """The throughput (median of the rounds) when all texts are sent at the start."""
     slowest: float
     """The throughput of the slowest round."""
     fastest: float
     """The throughput of the fastest round."""
     p50_ms: float
-    """The median time of one text, if nothing else is computed, in milliseconds."""
+    """The median time, in milliseconds, in which one text is classified while nothing else is computed."""
     p95_ms: float
     """The 95th percentile of this time."""
     accuracy: float | None

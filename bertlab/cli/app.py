@@ -71,7 +71,7 @@ def app(config: App) -> int:
         if connection.connect_ex(("localhost", config.port)) == 0:
             raise BertlabError("app-port-in-use", port=config.port)
     host = config.host or ("0.0.0.0" if config.class_ else "localhost")
-    for name in (CLASSROOM_LESSON, CLASSROOM_ADDRESS):  # a value of the caller's environment must not start a class
+    for name in (CLASSROOM_LESSON, CLASSROOM_ADDRESS):  # values in the caller's environment must not start a class
         os.environ.pop(name, None)
     os.environ[ALLOW] = os.pathsep.join(str(directory.expanduser().resolve()) for directory in config.allow)
     os.environ[ALLOW_HUB] = str(int(config.allow_hub))

@@ -243,7 +243,7 @@ def _read_pruned_heads(record: dict) -> set[tuple[int, int]]:
     """Return the (layer, head) pairs that a record lists as pruned."""
     pairs = record.get("pruned_heads")
     pairs = pairs if isinstance(pairs, list) else []
-    return {tuple(pair) for pair in pairs if isinstance(pair, list) and [type(n) for n in pair] == [int, int]}
+    return {tuple(pair) for pair in pairs if isinstance(pair, list) and [type(number) for number in pair] == [int, int]}
 
 
 def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:

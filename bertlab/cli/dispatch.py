@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"bertlab: {message}", file=sys.stderr)
         return getattr(interrupt, "exit_code", INTERRUPTED)
     except BrokenPipeError:
-        # Python flushes standard output again at exit, which would fail again
+        # at exit, Python flushes standard output again, which would fail, so it is redirected to the null device
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE

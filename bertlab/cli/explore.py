@@ -107,7 +107,8 @@ def heads(config: Heads) -> None:
 class LogitLensOptions(PairQuery):
     """Show what each layer would predict at every position (logit lens).
 
-    The MLM output layer was trained on the last layer only, so the predictions of earlier layers may be misleading.
+    The MLM output layer was trained on the output of the last layer only, so the predictions of earlier layers may be
+    misleading.
 
     Examples:
       bertlab logit-lens "He opened the window and looked out at the [MASK]."

@@ -64,7 +64,7 @@ def embed(config: Embed) -> None:
     from bertlab.config.errors import BertlabError
     from bertlab.explore.vector_files import VECTOR_SUFFIXES, write_vectors
 
-    if config.out.suffix not in VECTOR_SUFFIXES:  # this check comes first, because the vectors may take long
+    if config.out.suffix not in VECTOR_SUFFIXES:  # check this first, because computing the vectors may take long
         raise BertlabError("vectors-suffix-unknown", path=config.out, suffixes=list(VECTOR_SUFFIXES))
     file, session, vectors = _compute_vectors(config)
     for path in write_vectors(config.out, file, vectors.vectors_SP):
@@ -144,7 +144,7 @@ def cluster(config: Cluster) -> None:
     file, session, vectors = _compute_vectors(config)
     if len(set(file.texts)) < MIN_TEXTS:
         print(Message("sentences-too-few-to-cluster", least=MIN_TEXTS), file=sys.stderr)
-    elif len(file.texts) >= SLOW_TO_CLUSTER:  # HDBSCAN reports no progress
+    elif len(file.texts) >= SLOW_TO_CLUSTER:  # warn, because HDBSCAN reports no progress
         print(Message("sentences-clustering-slow", count=len(file.texts)), file=sys.stderr)
     clustering = cluster_sentences(file.texts, vectors.vectors_SP, config.min_size, vectors.unreadable_indices)
     if config.out:
