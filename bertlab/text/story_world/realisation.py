@@ -122,7 +122,7 @@ class Narrator:
                 skips_space = False
                 continue
             referent = event.roles[part.role]
-            phrase, kind = self._refer(part, referent, cast, already_mentioned, is_first=not mentions)
+            phrase, kind = self._refer(part, referent, cast, already_mentioned, is_first_mention=not mentions)
             if kind == "omitted":
                 skips_space = True
                 already_mentioned.append(referent)
@@ -141,7 +141,12 @@ class Narrator:
         return Sentence(text[:first] + text[first].upper() + text[first + 1 :], event, tuple(mentions))
 
     def _refer(
-        self, slot: Slot, referent: Participant, cast: set[Person], already_mentioned: list[Person], is_first: bool
+        self,
+        slot: Slot,
+        referent: Participant,
+        cast: set[Person],
+        already_mentioned: list[Person],
+        is_first_mention: bool,
     ) -> tuple[str, str]:
         """Return the text for a slot, and the kind of the mention (see `Mention.kind`).
 
@@ -150,12 +155,12 @@ class Narrator:
             referent: who or what fills it.
             cast: the people whom the wording mentions.
             already_mentioned: the people whom the sentence has already mentioned.
-            is_first: whether the sentence has no mention yet.
+            is_first_mention: whether the sentence has no mention yet.
         """
         if isinstance(referent, Person):
             if slot.case == "job":
                 return self._inflect(referent.job, slot.form), "phrase"
-            return self._refer_to_person(slot, referent, cast, already_mentioned, is_first)
+            return self._refer_to_person(slot, referent, cast, already_mentioned, is_first_mention)
         if isinstance(referent, Thing):
             return self._refer_to_thing(slot, referent), "phrase"
         if isinstance(referent, int):
@@ -163,7 +168,7 @@ class Narrator:
         return self._inflect(referent, slot.form), "phrase"
 
     def _refer_to_person(
-        self, slot: Slot, person: Person, cast: set[Person], already_mentioned: list[Person], is_first: bool
+        self, slot: Slot, person: Person, cast: set[Person], already_mentioned: list[Person], is_first_mention: bool
     ) -> tuple[str, str]:
         """Return a name, a pronoun or no text for a person, and the kind of the mention; arguments as in `_refer`."""
         pronouns, references = self._pronouns.get(person.gender, {}), self._references
@@ -171,7 +176,7 @@ class Narrator:
             return pronouns["own"], "pronoun"
         if self._is_clear(person, cast, already_mentioned) and slot.case != "name":
             draw = self.rng.random()
-            if is_first and person is self._subject and slot.case == "subj" and draw < references["omit"]:
+            if is_first_mention and person is self._subject and slot.case == "subj" and draw < references["omit"]:
                 return "", "omitted"
             # A second mention in one sentence is always a pronoun, where the language has one.
             if slot.case in pronouns and (

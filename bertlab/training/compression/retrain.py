@@ -27,7 +27,7 @@ def retrain(
         model: the model with the output layer of the task.
         data: the training rows.
         steps: the number of steps.
-        masks: name of a sparse matrix -> a mask of the same shape: 0 where the weight stays zero, otherwise 1.
+        masks: name of a pruned matrix -> a mask of the same shape: 0 where the weight must stay zero, otherwise 1.
         learning_rate: the peak learning rate; it rises in the first tenth of the steps, then falls to zero.
         batch_size: the number of rows in a batch.
         seed: the seed of the order of the rows.

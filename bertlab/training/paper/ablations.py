@@ -19,7 +19,8 @@ class Column:
     title: str
     """The heading of the column."""
     method: Method
-    """How the metric is obtained: from pre-training itself, by fine-tuning, or from features of a frozen encoder."""
+    """How the metric is obtained: "pretrain", in the pre-training itself; "finetune", by fine-tuning; "features", by
+    training a tagger on features of a frozen encoder."""
     task: str = ""
     """A task of `config.tasks`, "ner" for the task that `--ner` names, or "" for pre-training."""
     paper_task: str = ""

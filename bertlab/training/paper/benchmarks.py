@@ -70,14 +70,14 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
     ]
     own_row = {"title": title, "split": "validation", "source": "here", "values": ours, "spreads": spreads}
     rows.append(own_row | (_compute_averages(ours) if table == "table1" else {}))
-    missing = [column["title"] for column in columns if column["name"] not in ours]
+    missing_titles = [column["title"] for column in columns if column["name"] not in ours]
     result = {
         "table": table,
         "title": TITLES[table],
         "source": f"Devlin et al. 2019, {BENCHMARK_TABLES[table].source}",
         "columns": columns,
         "rows": rows,
-        "missing": missing,
+        "missing": missing_titles,
     }
     return result | {"sentence": _summarise(result)}
 
