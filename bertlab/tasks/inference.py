@@ -13,9 +13,8 @@ from bertlab.nn.bert import Bert, BertInput
 
 def find_device(model: nn.Module) -> torch.device:
     """Return the device that a model's weights are on."""
-    return next(
-        model.parameters(), torch.empty(0)
-    ).device  # a model in an ONNX file has no parameters, and runs on the CPU
+    # a model in an ONNX file has no parameters, and runs on the CPU
+    return next(model.parameters(), torch.empty(0)).device
 
 
 @contextmanager

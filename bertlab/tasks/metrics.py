@@ -172,8 +172,8 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
 def prefix_metrics(metrics: dict, split: str, is_first: bool) -> dict:
     """Add a prefix to the names of the metrics of a split, so that the metrics of several splits can be told apart.
 
-    The names of the first split stay unchanged. The prefix is the part after "validation_" or, without it, the whole
-    name of the split.
+    The names of the first split stay unchanged. The prefix is the part of the split's name after the first "_" or,
+    without "_", the whole name.
 
     >>> prefix_metrics({"accuracy": 71.0}, "validation_mismatched", is_first=False)
     {'mismatched_accuracy': 71.0}

@@ -220,7 +220,7 @@ def cosine_loss(vectors_BCP: torch.Tensor, target_B: torch.Tensor) -> tuple[torc
     """Compute the mean squared error of the cosine of every pair -> (loss, metrics).
 
     Args:
-        vectors_BCP: the vectors of both texts, of length 1.
+        vectors_BCP: the vectors of both texts, with the L2 norm 1.
         target_B: the cosines to fit, in 0..1.
     """
     cosine_B = (vectors_BCP[:, 0] * vectors_BCP[:, 1]).sum(-1)
@@ -233,7 +233,7 @@ def ranking_loss(
     """Compute the cross-entropy of matching each first text of the batch with the second text of its own row.
 
     Args:
-        vectors_BCP: the vectors, of length 1: first text, second text, and optionally a contradiction.
+        vectors_BCP: the vectors of the first text, the second text and, if C is 3, a contradiction, with the L2 norm 1.
         has_negative_B: 1 where the third text is a contradiction; 0 where it only repeats the second text, and is
             ignored.
         equal_BB: whether two rows of the batch have the same first or second text. Such rows are not negatives of each

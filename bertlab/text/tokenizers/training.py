@@ -11,7 +11,7 @@ from bertlab.config.errors import DataError
 from bertlab.text.tokenizers.files import SPECIAL_TOKENS, build_backend
 
 SAMPLE_CHARACTERS = 20_000_000  # the alphabet is determined from this many characters at the start of the texts
-MAX_SPLIT_SHARE = 0.05  # the maximum share, 0 to 1, of characters that stripping accents splits into several characters
+MAX_SPLIT_SHARE = 0.05  # the maximum share, 0 to 1, of characters that stripping accents may split into several
 # a lone surrogate, which a Python string may contain although UTF-8 cannot encode it
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
