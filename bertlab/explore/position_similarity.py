@@ -17,7 +17,7 @@ class PositionSimilarity:
     """The cosine similarity of position vectors, for each pair of positions and as a mean by distance."""
 
     positions_S: np.ndarray
-    """The positions in the matrices, from 0."""
+    """The positions that the rows and columns of the matrices stand for, from 0."""
     learned_SS: np.ndarray
     """The similarity of the position vectors that the model learned, -1..1."""
     sinusoidal_SS: np.ndarray

@@ -73,7 +73,7 @@ class _Draw:
 
     batch: PairBatch
     """The pair as a batch of one row."""
-    other: int | None
+    document_b: int | None
     """The index of the document that a random B was taken from; None if B is from the text."""
     num_text_tokens: int
     """The number of tokens in the text."""
@@ -153,8 +153,8 @@ class ExampleDrawer:
         length = int(pairs.a_length_E[0] + pairs.b_length_E[0]) + 3
         inputs = assemble_inputs(documents, pairs, np.array([0]), self.tokenizer, length)
         batch = PairBatch(inputs, torch.tensor([seed]), torch.from_numpy(pairs.label_E[:1]))
-        other = int(pairs.document_b_E[0]) or None
-        return _Draw(batch.to(find_device(self.model)), other, int(lengths.sum()))
+        document_b = int(pairs.document_b_E[0]) or None
+        return _Draw(batch.to(find_device(self.model)), document_b, int(lengths.sum()))
 
     def compute_losses(self, seed: int) -> ExampleLosses:
         """Compute the losses of a draw."""
@@ -188,7 +188,8 @@ class ExampleDrawer:
         label = int(drawn.batch.pair_labels_B[0])
         return PretrainingExample(
             seed, objective, label, PAIR_OBJECTIVES[objective].labels[label],
-            None if drawn.other is None else self.texts[drawn.other], drawn.num_text_tokens, len(self.sentences[0]),
+            None if drawn.document_b is None else self.texts[drawn.document_b],
+            drawn.num_text_tokens, len(self.sentences[0]),
             tokens, predictions, self._predict_pair(hidden_RH), self.checkpoint_objective, losses,
         )  # fmt: skip
 

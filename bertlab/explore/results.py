@@ -90,7 +90,7 @@ class SpanXray:
     answer_windows: tuple[int, ...]
     """For each answer, the index of the window that contains it."""
     readings: tuple[WindowReading, ...]
-    """The prediction for every window alone."""
+    """The prediction for each window by itself."""
 
     @property
     def margin(self) -> float:

@@ -53,7 +53,8 @@ class Track:
     position: int
     """The position of the mask."""
     words: tuple[str, ...]
-    """The tokens that are among the most probable in any snapshot, sorted by their probability in the last snapshot."""
+    """The tokens that are among the most probable in any snapshot, those with the largest probability in the
+    last snapshot first."""
     probs_SW: np.ndarray
     """The probability of these tokens in each snapshot, 0..1."""
 
@@ -108,7 +109,7 @@ def timeline(
 
 
 def load_and_run_snapshot(snapshot: Snapshot, count: int, text: str, pair: str | None = None) -> SnapshotResult:
-    """Load one of `count` snapshots and run it on a text; the errors are those of `timeline`."""
+    """Load a snapshot and run it on a text; see `run_open_snapshot`."""
     return run_open_snapshot(load(snapshot.path), snapshot, count, text, pair)
 
 
@@ -116,7 +117,18 @@ def load_and_run_snapshot(snapshot: Snapshot, count: int, text: str, pair: str |
 def run_open_snapshot(
     session: Session, snapshot: Snapshot, count: int, text: str, pair: str | None = None
 ) -> SnapshotResult:
-    """Run an open snapshot, one of `count`, on a text; the errors are those of `timeline`."""
+    """Compute the outputs of a snapshot for a text.
+
+    Args:
+        session: the session of the snapshot.
+        snapshot: the snapshot.
+        count: the number of snapshots of the run; it limits the number of tokens, see `check_fits`.
+        text: sentence A, with or without [MASK].
+        pair: sentence B.
+
+    Raises:
+        TextError: the text is empty, or too long for the model or for this number of snapshots.
+    """
     encoding = encode(session.tokenizer, text, pair, session.config)
     rows = make_token_rows(encoding)
     check_fits(session.config, len(rows), count)

@@ -15,9 +15,9 @@ from bertlab.views.passage import escape_html
 
 frame.heading("paper")
 with frame.show_errors():
-    names = {each.name: each.title for each in TASKS}
+    names = {paper_task.name: paper_task.title for paper_task in TASKS}
     name = fields.choice(st.pills, t("paper-task"), names, "paper-task", required=True)
-    task = next(each for each in TASKS if each.name == name)
+    task = next(paper_task for paper_task in TASKS if paper_task.name == name)
     task_type = TASK_TYPES[get_task(name).kind]
     own_results = paper_results.find_results()
 

@@ -22,7 +22,7 @@ class Cost:
     training_flop: dict[str, float]
     """{part: FLOP of a training step}."""
     inference_flop: dict[str, float]
-    """{part: FLOP of the prediction of one masked token in each sequence of a batch}."""
+    """{part: FLOP of predicting one masked token in each sequence of a batch}."""
     training_memory: Memory
     """The peak memory of a training step."""
     inference_memory: Memory

@@ -175,7 +175,7 @@ class RunArtifacts:
 
 
 def is_snapshot_step(step: int) -> bool:
-    """Whether a snapshot is due: at the log-spaced steps 0, 10, 30, 100, 300, 1000, ...
+    """Whether a snapshot is due after this step: it is after the steps 0, 10, 30, 100, 300, 1000, ...
 
     >>> [step for step in range(1001) if is_snapshot_step(step)]
     [0, 10, 30, 100, 300, 1000]

@@ -112,7 +112,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
                     yield report
     except Diverged as error:
         error = artifacts.write_after_divergence(error)
-        # torchrun ends all processes as soon as one has ended.
+        # torchrun ends all processes as soon as one has ended, so each process waits here for the others.
         distributed.leave_process_group()
         raise error from None
     artifacts.write_after_run()
