@@ -82,7 +82,7 @@ def cluster_sentences(
 
 
 def choose_min_size(count: int) -> int:
-    """Choose the smallest number of texts in a cluster by the number of all texts.
+    """Choose how many texts a cluster must have at least, for a number of all texts.
 
     >>> [choose_min_size(count) for count in (10, 40, 400, 5000)]
     [3, 3, 8, 28]

@@ -63,6 +63,14 @@ def fill_jointly(
     order would give another product. For two masks, the search is exhaustive with as many beams as there are tokens in
     the vocabulary.
 
+    Args:
+        model: the model.
+        tokenizer: its tokenizer.
+        encoding: the encoded input.
+        text: the text of the input.
+        pair: the second text, if the input is a pair.
+        beams: how many fillings the search keeps after each mask.
+
     Raises:
         MissingHead: the model has no MLM output layer.
         TextError: there is no [MASK].

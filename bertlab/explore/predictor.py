@@ -77,6 +77,11 @@ class Predictor(CheckpointInfo):
     def fill_jointly(self, text: str, beams: int = 5, pair: str | None = None) -> JointFill:
         """Predict all masks together by a beam search from left to right.
 
+        Args:
+            text: the text, with at least one [MASK] in it or in the pair.
+            beams: how many fillings the search keeps after each mask.
+            pair: the second text, if the input is a pair.
+
         Raises:
             TextError: there is no [MASK].
         """
