@@ -89,9 +89,9 @@ class GlobalGradient:
         # DistributedDataParallel can search for them in every step; this takes time, so the search is switched on only
         # if it is needed.
         gradients_W = torch.autograd.grad(value, self.weights, allow_unused=True)
-        any_has_no_effect = any(gradient is None for gradient in gradients_W)
+        some_have_no_effect = any(gradient is None for gradient in gradients_W)
         with distributed.explain_lost_process():
-            return DistributedDataParallel(self.weighted_loss, find_unused_parameters=any_has_no_effect)
+            return DistributedDataParallel(self.weighted_loss, find_unused_parameters=some_have_no_effect)
 
     def _count_items(self, micro_batch) -> dict[str, torch.Tensor]:
         """Count the items of each part of the loss in a micro-batch."""

@@ -191,7 +191,7 @@ def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
 
 
 def _list_earlier_runs(record: dict) -> list[tuple[str, str]]:
-    """List how many steps, tokens and minutes the weights were trained in earlier runs; a list of at most one row."""
+    """Make the row with the steps, tokens and minutes of all earlier runs of the weights; [] if there were none."""
     before = record.get("before")
     if not before:
         return []

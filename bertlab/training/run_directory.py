@@ -239,7 +239,7 @@ class RunLog:
 
 
 def _is_row_up_to(line: str, step: int) -> bool:
-    """Whether a line is a row of the log that was written after `step` or an earlier step; False for a damaged line.
+    """Whether a line of the log is a row of `step` or of an earlier step; False for a damaged line.
 
     >>> _is_row_up_to('{"step": 3}', 3), _is_row_up_to('{"step": 4}', 3), _is_row_up_to('{"st', 3)
     (True, False, False)
