@@ -9,7 +9,7 @@ import numpy as np
 
 from bertlab.app.sentences import Quote, Sentence, make_sentence
 from bertlab.explore.timeline import Timeline
-from bertlab.tasks.error_analysis import Group, ScoredRow
+from bertlab.tasks.error_analysis import QuestionGroup, ScoredRow
 from bertlab.views.curves import METRICS, smooth
 from bertlab.views.export import Columns
 from bertlab.views.numbers import SignedNumber, percent
@@ -106,7 +106,7 @@ def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
     return make_sentence("confusion", label=Quote(names[label]), prediction=Quote(names[prediction]), count=count)
 
 
-def groups(groups: Sequence[Group], other_name: str) -> Sentence | None:
+def groups(groups: Sequence[QuestionGroup], other_name: str) -> Sentence | None:
     """Name the groups of questions with the highest and the lowest F1; None if there are no groups.
 
     Args:

@@ -88,7 +88,7 @@ def build_confusion_matrix(names: Sequence[str], pairs: Sequence[tuple[tuple[int
 
 
 @dataclass(frozen=True)
-class Group:
+class QuestionGroup:
     """A group of questions and its metrics."""
 
     name: str
@@ -111,7 +111,7 @@ class TaskAnalysis:
     """One scored row per example, in order."""
     confusion: ConfusionMatrix | None = None
     """For classification, multiple choice and tagging; otherwise None."""
-    groups: dict[str, tuple[Group, ...]] | None = None
+    groups: dict[str, tuple[QuestionGroup, ...]] | None = None
     """For question answering, see `ErrorAnalysis.groups`; otherwise None."""
 
 
@@ -135,7 +135,7 @@ class ErrorAnalysis:
     """One error for each invalid row."""
     confusion: ConfusionMatrix | None = None
     """For classification, multiple choice and tagging; otherwise None."""
-    groups: dict[str, tuple[Group, ...]] | None = None
+    groups: dict[str, tuple[QuestionGroup, ...]] | None = None
     """For question answering: under the key "question" the groups by question word, and under the key "length" the
     groups by the number of words in the answer. Otherwise None."""
 

@@ -19,8 +19,8 @@ from bertlab.tasks.tagging import TaggingTask
 from bertlab.tasks.task_type import FinetuneTaskType, TaskType
 
 
-class TaskTypes(Mapping[str, TaskType]):
-    """Task types by name; lookup also accepts old names, but iteration does not list them."""
+class TaskTypeTable(Mapping[str, TaskType]):
+    """A table of task types by name; a lookup also accepts old names, but an iteration does not list them."""
 
     def __init__(self, *task_types: TaskType):
         self._by_name: dict[str, TaskType] = {}
@@ -54,7 +54,7 @@ class TaskTypes(Mapping[str, TaskType]):
         return len(self._by_name)
 
 
-TASK_TYPES = TaskTypes(
+TASK_TYPES = TaskTypeTable(
     MaskedLMTask(),
     SentencePairTask(),
     ClassificationTask(),

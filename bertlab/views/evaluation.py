@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render, render_all
-from bertlab.tasks.error_analysis import ConfusionMatrix, Group, ScoredRow
+from bertlab.tasks.error_analysis import ConfusionMatrix, QuestionGroup, ScoredRow
 from bertlab.views.figures import BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
 from bertlab.views.numbers import percent
 from bertlab.views.palette import transparent
@@ -142,7 +142,7 @@ def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = N
 
 
 def group_bars(
-    groups: Sequence[Group],
+    groups: Sequence[QuestionGroup],
     *,
     labels: tuple[str, str] | None = None,
     other: str | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.languages import DEFAULT, read_data
 from bertlab.config.tasks import TaskSpec
-from bertlab.tasks.error_analysis import Group, ScoredRow, TaskAnalysis
+from bertlab.tasks.error_analysis import QuestionGroup, ScoredRow, TaskAnalysis
 from bertlab.tasks.inference import softmax
 from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.decoding import DecodedSpans
@@ -69,7 +69,7 @@ def analyse_questions(
 
 def _group_questions(
     scored_rows: Sequence[ScoredRow], exact_matches: Sequence[float], language: str
-) -> dict[str, tuple[Group, ...]]:
+) -> dict[str, tuple[QuestionGroup, ...]]:
     """Group questions by question word and by length of the answer."""
     by_word, by_length = defaultdict(list), defaultdict(list)
     for index, row in enumerate(scored_rows):
@@ -126,8 +126,8 @@ def _find_length_group(answer: str) -> str:
 
 def _score_group(
     name: str, rows: Sequence[int], scored_rows: Sequence[ScoredRow], exact_matches: Sequence[float]
-) -> Group:
+) -> QuestionGroup:
     """Average the metrics of the questions in a group; `rows` are their indices."""
     f1 = 100 * float(np.mean([scored_rows[row].score for row in rows]))
     exact_match_percent = 100 * float(np.mean([exact_matches[row] for row in rows]))
-    return Group(name, tuple(rows), exact_match_percent, f1)
+    return QuestionGroup(name, tuple(rows), exact_match_percent, f1)
