@@ -159,13 +159,16 @@ def lens_grid(
     row_count = len(lens.probs_LT)
     positions = list(range(len(lens.tokens)))[first:][:count]
     tokens = [escape_markup(token) for token in token_labels(lens.tokens)]
-    predicted = [[escape_markup(shorten_to_width(row[at], 8)) for at in positions] for row in lens.tokens_LT]
+    predicted = [
+        [escape_markup(shorten_to_width(row[position], 8)) for position in positions] for row in lens.tokens_LT
+    ]
     hover = [
         [
-            f"{tokens[at]}<br>{escape_markup(labels[0])}: {escape_markup(row[at])}<br>"
-            f"{escape_markup(labels[1])}: {percent(float(lens.probs_LT[layer, at]))}<br>"
-            f"{escape_markup(labels[2])} ({escape_markup(lens.final_T[at])}): {int(lens.rank_LT[layer, at])}"
-            for at in positions
+            f"{tokens[position]}<br>{escape_markup(labels[0])}: {escape_markup(row[position])}<br>"
+            f"{escape_markup(labels[1])}: {percent(float(lens.probs_LT[layer, position]))}<br>"
+            f"{escape_markup(labels[2])} ({escape_markup(lens.final_T[position])}): "
+            f"{int(lens.rank_LT[layer, position])}"
+            for position in positions
         ]
         for layer, row in enumerate(lens.tokens_LT)
     ]
@@ -181,7 +184,7 @@ def lens_grid(
             "outlinewidth": 0, "title": {"text": escape_markup(labels[1]), "side": "top"},
         },
     )  # fmt: skip
-    figure.update_xaxes(tickvals=positions, ticktext=[tokens[at] for at in positions], tickangle=-45)
+    figure.update_xaxes(tickvals=positions, ticktext=[tokens[position] for position in positions], tickangle=-45)
     figure.update_yaxes(
         tickvals=list(range(row_count)), ticklabelstandoff=6,
         ticktext=[escape_markup(rows[1]), *(escape_markup(rows[0].format(n)) for n in range(row_count - 1))],

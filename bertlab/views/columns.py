@@ -77,7 +77,7 @@ def lens(lens_result: Lens) -> Columns:
 def lens_at(lens_result: Lens, position: int) -> Columns:
     """Return the rows of `lens` for one position."""
     columns = lens(lens_result)
-    rows = [row for row, at in enumerate(columns["position"]) if at == position]
+    rows = [row for row, row_position in enumerate(columns["position"]) if row_position == position]
     return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
@@ -184,9 +184,9 @@ def most_changed_tokens(comparison: Comparison, index: int) -> Columns:
     return {
         "layer": [_layer_name(index % len(comparison.cosine_distance_LU))] * len(order),
         "position": order,
-        "first": [comparison.units[at].first for at in order],
-        "second": [comparison.units[at].second for at in order],
-        "cosine_distance": [float(comparison.cosine_distance_LU[index, at]) for at in order],
+        "first": [comparison.units[unit_index].first for unit_index in order],
+        "second": [comparison.units[unit_index].second for unit_index in order],
+        "cosine_distance": [float(comparison.cosine_distance_LU[index, unit_index]) for unit_index in order],
     }
 
 

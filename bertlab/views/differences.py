@@ -202,10 +202,10 @@ def most_changed_tokens(
     figure = empty_figure(70 + 30 * top)
     figure.add_bar(
         x=distance_U[order].round(4).tolist(), y=list(range(len(order))), orientation="h",
-        marker={"color": BLUE, "cornerradius": 4}, text=[f"{distance_U[at]:.3f}" for at in order],
+        marker={"color": BLUE, "cornerradius": 4}, text=[f"{distance_U[unit_index]:.3f}" for unit_index in order],
         textposition="outside", cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
-    names = [escape_markup(comparison.units[at].label) for at in order]
+    names = [escape_markup(comparison.units[unit_index].label) for unit_index in order]
     # With fewer tokens, the figure has the same height, so that the part of the page below it does not move.
     figure.update_yaxes(
         tickvals=list(range(len(order))), ticktext=names, ticklabelstandoff=6,

@@ -48,7 +48,7 @@ def channels(colour: str) -> tuple[int, int, int]:
     >>> channels("#3b82d6")
     (59, 130, 214)
     """
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return red, green, blue
 
 

@@ -185,7 +185,7 @@ def timeline_bytes(
     table = _make_code_table(0.5)
     codes = [table[_quantise(np.asarray(probs_LNTT, np.float32))].tobytes() for probs_LNTT in timeline.probs]
     header["id"] = _hash(json.dumps(header).encode(), *codes)
-    return _assemble(header, [({"moment": at}, _compress(raw)) for at, raw in enumerate(codes)], options)
+    return _assemble(header, [({"moment": index}, _compress(raw)) for index, raw in enumerate(codes)], options)
 
 
 def with_options(payload: bytes, options: dict | None) -> bytes:

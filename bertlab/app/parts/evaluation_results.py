@@ -112,7 +112,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
     with container:
-        file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, analysis.result)}
+        file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
         plots.draw(
             "confusion",
@@ -129,8 +129,8 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     return confusion.cells[chosen_cell] if chosen_cell else None
 
 
-def _make_subject_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
-    """Return the columns that name the checkpoint, the task type and the data in every saved file."""
+def _make_origin_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
+    """Return {column: its only value}, which say in every saved file where the results come from."""
     return {"checkpoint": sessions.loadable_name(checkpoint), "task_type": analysis.spec.kind, "data": analysis.name}
 
 
@@ -154,7 +154,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
     with container:
-        file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, analysis.result)}
+        file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[criterion]
         plots.draw("groups", evaluation.group_bars, bars, on_click=toggle_group, **file_options, lang=language())
         display.sentence(result_sentences.groups(groups, t("figure-other")))
@@ -182,7 +182,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
     }  # fmt: skip
     with container:
-        file_options = {"data": data, "extra_columns": _make_subject_columns(checkpoint, result)}
+        file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, result)}
         plots.draw(
             "values",
             evaluation.value_scatter,
@@ -220,10 +220,11 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
             tooltip = t("open-in-attention")
             if right.button(t("attention"), key=f"open-{index}", icon=":material/hub:", help=tooltip):
                 _open_attention_page(checkpoint, analysis.spec.kind, row, separator)
-    subject = _make_subject_columns(checkpoint, analysis)
+    origin_columns = _make_origin_columns(checkpoint, analysis)
+    hardest_rows = [analysis.rows[index] for index in hardest]
     st.download_button(
         t("evaluation-download", count=len(hardest)),
-        lambda: encode_csv(row | subject for row in evaluation.table([analysis.rows[i] for i in hardest], separator)),
+        lambda: encode_csv(row | origin_columns for row in evaluation.table(hardest_rows, separator)),
         "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ class SurgeryInput:
     """The input of `Session.intervene`, which compares a prediction for this input before and after the changes."""
 
     kind: str
-    """The name of a task type with `supports_interventions`."""
+    """The name of a task type whose predictions interventions can change (`supports_interventions`)."""
     text: str
     """The text, or the question."""
     pair: str | None
@@ -53,8 +53,8 @@ class SurgeryInput:
     """Which [MASK] of the text is predicted, counted from 0."""
 
     @property
-    def values(self) -> tuple[str, str, str | None]:
-        """The positional arguments of `Session.intervene`."""
+    def positional_arguments(self) -> tuple[str, str, str | None]:
+        """The positional arguments of `Session.intervene` and `Session.head_effects`."""
         return self.kind, self.text, self.pair
 
 
@@ -195,7 +195,7 @@ def _call_head_effects(
 ) -> calls.Expression:
     """Compute `Session.head_effects` for an input, with the Python code that the page shows."""
     options = {"mask": surgery_input.mask, "progress": progress}
-    return calls.call_session(checkpoint, "head_effects", *surgery_input.values, **options)
+    return calls.call_session(checkpoint, "head_effects", *surgery_input.positional_arguments, **options)
 
 
 def measure_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, container) -> None:

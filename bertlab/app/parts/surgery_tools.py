@@ -180,7 +180,12 @@ def show_preview(
     config = sessions.open_session(checkpoint).config
     current, changed = (
         cached_results.compute(
-            checkpoint, "intervene", *surgery_input.values, changes=changed_line, other=other, mask=surgery_input.mask
+            checkpoint,
+            "intervene",
+            *surgery_input.positional_arguments,
+            changes=changed_line,
+            other=other,
+            mask=surgery_input.mask,
         )
         for changed_line in (line, changes.add(line, part, config.num_heads))
     )

@@ -21,7 +21,7 @@ with frame.show_errors():
     )
     config = sessions.open_session(checkpoint).config
     # predict before anything is drawn, so that an error in the text is shown only once
-    cached_results.compute(checkpoint, "intervene", *surgery_input.values, mask=surgery_input.mask)
+    cached_results.compute(checkpoint, "intervene", *surgery_input.positional_arguments, mask=surgery_input.mask)
     tokens = cached_results.compute(checkpoint, "encode", surgery_input.text, surgery_input.pair)
     effects = surgery.recall_effects(checkpoint, surgery_input)
     left, right = st.columns([3, 2], gap="medium")
@@ -59,7 +59,7 @@ with frame.show_errors():
     url.store("other", other_text, example)
     with right.container(key="heads-result"), frame.show_errors():
         arguments = {"changes": changes, "other": other_text, "mask": surgery_input.mask}
-        change = calls.call_session(checkpoint, "intervene", *surgery_input.values, **arguments)
+        change = calls.call_session(checkpoint, "intervene", *surgery_input.positional_arguments, **arguments)
         st.html(surgery.prediction_html(change.result))
         names = surgery.list_outcome_names(change.result.kind)
         options = {
