@@ -30,8 +30,8 @@ class ClassroomBenchConfig(BenchOptions):
     server is killed and started again: the students reconnect, and the step and all guesses must still be there. Two
     durations are measured for each step, both starting when the teacher opens it: until a student can read the text and
     the question of the step, and until the whole page of the step is drawn. Before these measurements, the class goes
-    through all steps once as a warm-up, in which checkpoints are loaded and results are cached; its times are printed
-    separately.
+    through all steps once as a warm-up, in which checkpoints are loaded and results are cached; the times of the
+    warm-up are printed separately.
 
     Examples:
       bertlab bench classroom
@@ -42,8 +42,8 @@ class ClassroomBenchConfig(BenchOptions):
     students: int = 30
     """Number of simulated students, which use Streamlit's protocol without a browser."""
     browsers: int = 0
-    """Number of students in real browsers (headless Chromium), which share this machine's cores with the server. If it
-    is not 0, there are no simulated students."""
+    """Number of students in real browsers (headless Chromium), which share this machine's cores with the server. If
+    this is more than 0, there are no simulated students."""
     rounds: int = 2
     """How many times the class goes through all steps after the warm-up."""
 

@@ -27,7 +27,7 @@ from bertlab.explore.cost.hardware import GPU_SHARE, estimate_cpu_share, estimat
 from bertlab.training.devices import resolve_device
 from bertlab.training.optimizers import Precision, resolve_precision
 
-MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # the largest errors of the estimates that the project accepts, in percent
+MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # estimates may be wrong by this many percent
 # Bytes that a step needs in addition to the estimate: Python, the libraries, and freed memory that the C library keeps.
 RUNTIME_BYTES = 6e8
 SLOWEST_FLOPS = 2e10  # FLOP per second that every CPU reaches, to estimate the longest time of a measurement
@@ -165,7 +165,7 @@ def read_available_memory(device: torch.device) -> float:
 
 
 def measure(config: CostBenchConfig) -> dict:
-    """Return the estimated and measured memory and time of a step of each preset, with the settings."""
+    """Return the settings and, for each preset, the estimated and the measured memory and time of a step."""
     device = resolve_device(config.device)
     precision = str(resolve_precision(config.precision, device)).removeprefix("torch.")
     rows, hardware = {}, ""

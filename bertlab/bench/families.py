@@ -126,7 +126,8 @@ def read_rows(path: Path) -> list[dict]:
     Returns [] if there is no such file.
 
     Raises:
-        DataError: a line is not a row. The last line may be incomplete, if the command was killed while it was written.
+        DataError: a line is not a row. Only the last line may be incomplete, because the command may be
+            killed while it writes.
     """
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     rows = []
@@ -202,7 +203,7 @@ def locate_pretraining(config: FamiliesBenchConfig, row_settings: dict, family: 
 
 
 def _has_checkpoint(run: Path, row: dict | None) -> bool:
-    """Whether a run directory contains the checkpoint of a row of pre-training, which the digest identifies."""
+    """Whether a run directory contains a checkpoint with the digest that is in a row of pre-training."""
     is_finished = row is not None and (run / CHECKPOINT).is_dir()
     return is_finished and compute_checkpoint_digest(run) == row["checkpoint"]
 

@@ -1,4 +1,4 @@
-"""The single runs of `bertlab bench families`: pre-training, its evaluation, and fine-tuning on a task."""
+"""The individual runs of `bertlab bench families`: pre-training, its evaluation, and fine-tuning on a task."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ class TaskRecipe:
     epochs: float
     """Number of passes over the training rows."""
     max_tokens: int = 128
-    """Maximum number of tokens in an input; for SQuAD, in a window. The default is the default length of the inputs of
+    """Maximum number of tokens in an input; for SQuAD, in a window. The default equals that of the inputs of
     pre-training, because pre-training does not train the embeddings of later positions."""
     validation_rows: int | None = None
     """Maximum number of validation rows; None uses all."""

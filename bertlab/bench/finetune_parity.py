@@ -44,7 +44,7 @@ Task = Literal["rte", "mrpc", "stsb", "sst2", "squad"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The data and hyperparameters with which both implementations are fine-tuned on a task."""
+    """The data and hyperparameters with which both implementations fine-tune on a task."""
 
     directory: str
     """The directory of the task in --data."""
@@ -197,7 +197,7 @@ def save_initial_checkpoint(config: ParityBenchConfig, name: str, seed: int, enc
 
 
 def save_rows(config: ParityBenchConfig, name: str) -> Path:
-    """Write the rows on which both implementations are trained and evaluated, and return their directory."""
+    """Write the rows with which both implementations train and evaluate, and return the directory of the rows."""
     recipe = make_recipe(config, name)
     directory = config.out / ("quick" if config.quick else f"rows-{recipe.rows or 'all'}") / name
     for split, max_rows in (("train", recipe.rows), ("validation", recipe.validation_rows)):
