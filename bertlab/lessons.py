@@ -22,7 +22,7 @@ LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
 REPOSITORY = Path(__file__).parent.parent
 PAGE_LESSONS = {
     "attention": "01", "input": "02", "wordpiece": "02", "fill-mask": "03", "pretraining": "03", "next-sentence": "04",
-    "training": "06", "time-machine": "06", "train-live": "06", "classify": "07", "compare": "07", "question": "08",
+    "training": "06", "time-machine": "06", "train-live": "06", "classify": "07", "compare": "07", "answer": "08",
     "xray": "08", "heads": "09", "paper": "10", "serving": "12",
 }  # fmt: skip
 """Page of the app -> the number of the lesson that computes by hand what the page shows."""

@@ -62,7 +62,7 @@ SHOTS = {
     "fill-mask": Shot("fill-mask", wait_for=CHART, change=("text", *MASKED)),
     "fill-mask-two": Shot("fill-mask", {"mask": "3.6"}, CHART),
     "next-sentence": Shot("next-sentence", wait_for=CHART, change=("second", *TEXTS)),
-    "question": Shot("question", wait_for=CHART, change=("question", *QUESTIONS)),
+    "answer": Shot("answer", wait_for=CHART, change=("question", *QUESTIONS)),
     "classify": Shot("classify", wait_for=CHART, change=("judged", *TEXTS)),
     "tag": Shot("tag", wait_for=CHART, change=("named", *TEXTS)),
     "heads": Shot("heads", {"changes": "0.1,1.2"}, ".heads .scale", ("masked", *MASKED)),

@@ -44,7 +44,7 @@ def test_empty_fields_are_reported_in_one_line(shipped, screen):
     app.run()
     assert not app.exception
     assert all("\n" not in error for error in errors(app))
-    if screen in ("attention", "input", "next_sentence", "question"):
+    if screen in ("attention", "input", "next_sentence", "answer"):
         assert len(errors(app)) == 1
 
 
@@ -58,7 +58,7 @@ def test_too_long_text_is_reported_in_one_line(shipped, screen):
 
 @pytest.mark.parametrize(
     ("screen", "used"),
-    [("fill_mask", "strongest"), ("next_sentence", "strongest"), ("question", "squad"), ("classify", "sst2"),
+    [("fill_mask", "strongest"), ("next_sentence", "strongest"), ("answer", "squad"), ("classify", "sst2"),
      ("choose", "comve"), ("tag", "wikiann_en"), ("logit-lens", "strongest"), ("heads", "strongest"), ("xray", "squad"),
      ("evaluation", "sst2")],
 )  # fmt: skip
@@ -83,7 +83,7 @@ def test_page_uses_the_chosen_checkpoint_if_it_is_suitable(shipped, screen, chec
 
 def test_missing_task_head_is_reported_in_one_line(monkeypatch, tmp_path, checkpoints):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
-    app = open_page("question", checkpoint=str(checkpoints / "bare"))
+    app = open_page("answer", checkpoint=str(checkpoints / "bare"))
     assert not app.exception
     assert len(errors(app)) == 1
 
@@ -106,7 +106,7 @@ def test_a_link_to_a_missing_checkpoint_opens_the_default(shipped):
 
 
 def test_a_directory_opens(shipped, tiny_checkpoint):
-    app = open_page("question", checkpoint=str(tiny_checkpoint))
+    app = open_page("answer", checkpoint=str(tiny_checkpoint))
     assert not errors(app)
     assert any("<b>tiny</b>" in body for body in bodies(app))
 
@@ -129,7 +129,7 @@ def test_start_page_shows_validation_metrics(shipped):
 @pytest.mark.parametrize(
     ("name", "page"),
     [
-        ("strongest", "fill-mask"), ("squad", "question"), ("sst2", "classify"), ("comve", "choose"),
+        ("strongest", "fill-mask"), ("squad", "answer"), ("sst2", "classify"), ("comve", "choose"),
         ("wikiann_en", "tag"), ("bare", "attention"),
     ],
 )  # fmt: skip
@@ -208,7 +208,7 @@ def test_empty_text_is_reported(shipped):
 
 
 @pytest.mark.parametrize(
-    ("screen", "field"), [("attention", 0), ("input", 1), ("fill_mask", 0), ("next_sentence", 1), ("question", 0)]
+    ("screen", "field"), [("attention", 0), ("input", 1), ("fill_mask", 0), ("next_sentence", 1), ("answer", 0)]
 )
 def test_text_too_long_for_the_link_is_reported(shipped, screen, field):
     app = open_page(screen, mask="1")
@@ -252,7 +252,7 @@ def test_every_view_of_bertviz_opens(shipped, view, language):
 
 def test_long_passage_is_answered_and_omitted_from_the_link(shipped):
     passage = "The keeper of the old mill carried the lantern. " * 100
-    app = open_page("question", question="Who carried it?")
+    app = open_page("answer", question="Who carried it?")
     app.text_area[0].set_value(passage).run()
     assert not app.exception
     assert not errors(app)
@@ -263,19 +263,19 @@ def test_long_passage_is_answered_and_omitted_from_the_link(shipped):
     assert app.text_area[0].value == passage
 
 
-@pytest.mark.parametrize("screen", ["question", "xray"])
+@pytest.mark.parametrize("screen", ["answer", "xray"])
 def test_the_end_of_a_very_long_passage_is_not_read(shipped, monkeypatch, screen):
     monkeypatch.setattr(fields, "MAX_PASSAGE_CHARACTERS", 20)
     captions = {caption.value for caption in open_page(screen, passage="Rain fell. Tea was cold.").caption}
-    assert text("question-passage-cut", count=24, limit=20) in captions
+    assert text("answer-passage-cut", count=24, limit=20) in captions
     captions = {caption.value for caption in open_page(screen, passage="Rain fell. Green tea").caption}
-    assert text("question-passage-cut", count=20, limit=20) not in captions
+    assert text("answer-passage-cut", count=20, limit=20) not in captions
 
 
 @pytest.mark.parametrize(("count", "truncated"), [(64, False), (65, True)])
 def test_truncated_question_is_reported(shipped, count, truncated):
-    app = open_page("question", question="a " * count)
-    note = text("question-too-long", limit=64)
+    app = open_page("answer", question="a " * count)
+    note = text("answer-question-too-long", limit=64)
     assert any(caption.value == note for caption in app.caption) == truncated
 
 
@@ -283,9 +283,9 @@ def test_truncated_question_is_reported(shipped, count, truncated):
 def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, noted):
     answers = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
     monkeypatch.setitem(stepwise_results.METHODS, "xray", lambda *_, **__: SimpleNamespace(answers=answers))
-    app = open_page("question", passage="Green tea.")
+    app = open_page("answer", passage="Green tea.")
     assert not app.exception
-    assert any(text("question-no-answer-likelier") in body for body in bodies(app)) == noted
+    assert any(text("answer-no-answer-likelier") in body for body in bodies(app)) == noted
 
 
 def test_a_saved_page_is_named_by_checkpoint_and_text(shipped):
@@ -317,9 +317,9 @@ def refusing(monkeypatch, tmp_path, tiny_model, tiny_tokenizer) -> Path:
 
 def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
     best = bertlab.load(refusing).answer("Who?", "Green tea and two cups.")
-    no_answer = text("question-no-answer")
+    no_answer = text("answer-no-answer")
     inputs = {"question": "Who?", "passage": "Green tea and two cups."}
-    app = open_page("question", **inputs)
+    app = open_page("answer", **inputs)
     assert not app.slider, "without the toggle the page always shows an answer"
     assert not any(no_answer in body for body in bodies(app))
     app.toggle(key="refuse").set_value(True).run()
@@ -328,7 +328,7 @@ def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
     assert "tau" not in app.query_params
     app.slider[0].set_value(-30.0).run()
     assert app.query_params["tau"] == "-30.0"
-    for page in (app, open_page("question", tau="-30", **inputs)):
+    for page in (app, open_page("answer", tau="-30", **inputs)):
         assert not page.exception
         html_blocks = bodies(page)
         assert any(no_answer in body for body in html_blocks)
@@ -338,12 +338,12 @@ def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
         assert any(f"{SignedNumber(best.no_answer_margin):+.2f}" in caption.value for caption in page.caption)
     app.slider[0].set_value(30.0).run()
     assert not any(no_answer in body for body in bodies(app))
-    answered = text("question-answer-score", margin=best.no_answer_margin, tau=30.0)
+    answered = text("answer-span-score", margin=best.no_answer_margin, tau=30.0)
     assert answered in [caption.value for caption in app.caption]
 
 
 def test_checkpoint_that_always_answers_has_no_threshold_slider(shipped):
-    assert not open_page("question").slider
+    assert not open_page("answer").slider
 
 
 @pytest.mark.parametrize(

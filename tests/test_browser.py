@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 from xml.etree import ElementTree
 
 import pytest
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = {"strongest", "squad"} <= bertlab.shipped().keys()
-PAGES = ["", "pretraining", "input", "attention", "fill-mask", "next-sentence", "question", "heads", "logit-lens"]
+PAGES = ["", "pretraining", "input", "attention", "fill-mask", "next-sentence", "answer", "heads", "logit-lens"]
 HOSTILE = (
     """<script>window.owned=1</script></script><img src=x onerror="window.owned=1"> **b** $x$ :material/home: [l](x)"""
 )
@@ -243,7 +243,7 @@ def test_predict_whether_one_sentence_follows_another(visit):
 
 
 def test_ask_a_question(visit):
-    tab = visit("question")
+    tab = visit("answer")
     tab.locator("mark").first.wait_for()
     tab.get_by_label("Question").fill("What did the lamp burn first?")
     tab.wait_for_url("**question=What**")
@@ -259,7 +259,19 @@ def test_ask_a_question(visit):
     assert again.locator("mark").all_inner_texts() == marked
 
 
-@pytest.mark.parametrize("page", ["question", "input"])
+def test_an_old_link_to_the_page_question_fills_the_page_answer(visit):
+    tab = visit("question", question="Who fell?", passage="Anna fell. Rain fell on the old mill.")
+    tab.wait_for_url(lambda url: urlsplit(url).path == "/answer")
+    expect(tab.get_by_label(text("answer-question"))).to_have_value("Who fell?")
+    expect(tab.get_by_label(text("answer-passage"))).to_have_value("Anna fell. Rain fell on the old mill.")
+    tab.locator("mark").first.wait_for()
+    menu_link = tab.locator('[data-testid="stSidebarNavLink"][href$="/answer"]')
+    expect(menu_link).to_have_attribute("aria-current", "page")
+    expect(menu_link).to_contain_text(text("answer"))
+    assert not tab.locator('[data-testid="stSidebarNavLink"][href$="/question"]').count()
+
+
+@pytest.mark.parametrize("page", ["answer", "input"])
 def test_a_figure_is_downloaded_in_five_formats(visit, tmp_path, page):
     tab = visit(page, theme="dark")
     tab.locator(".js-plotly-plot .main-svg").first.wait_for()
@@ -273,14 +285,14 @@ def test_a_figure_is_downloaded_in_five_formats(visit, tmp_path, page):
     picture = ElementTree.parse(files["svg"]).getroot()
     assert picture.tag.endswith("}svg")
     labels = " ".join(picture.itertext())
-    assert ("probability" if page == "question" else text("figure-segment")) in labels
+    assert ("probability" if page == "answer" else text("figure-segment")) in labels
     assert files["png"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with files["csv"].open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
     subject = {"checkpoint", "text", "text_2"}
-    values = {"word", "start", "end"} if page == "question" else {"trace", "x", "y", "value", "label"}
+    values = {"word", "start", "end"} if page == "answer" else {"trace", "x", "y", "value", "label"}
     assert rows[0].keys() == values | subject
-    assert rows[0]["checkpoint"] == ("squad" if page == "question" else "strongest")
+    assert rows[0]["checkpoint"] == ("squad" if page == "answer" else "strongest")
     compile(files["py"].read_text(encoding="utf-8"), "figure.py", "exec")
     assert files["html"].stat().st_size < 1_000_000
     offline = tab.context.new_page()
@@ -485,7 +497,7 @@ BEST_ANSWER_IN_VIEW = """([area]) => {
 
 
 @pytest.mark.skipif(not SHIPPED, reason="needs a checkpoint that finds the answer")
-@pytest.mark.parametrize(("page", "area"), [("question", ".st-key-answers"), ("xray", ".st-key-spans")])
+@pytest.mark.parametrize(("page", "area"), [("answer", ".st-key-answers"), ("xray", ".st-key-spans")])
 def test_the_best_answer_of_a_long_passage_is_in_view(visit, page, area):
     filler = "The old mill beside the river still grinds grain for the village every morning. "
     passage = (
@@ -500,10 +512,10 @@ def test_the_best_answer_of_a_long_passage_is_in_view(visit, page, area):
     until(tab, BEST_ANSWER_IN_VIEW, area)
     scroll = f"document.querySelector('{area} .passage').scrollTop"
     assert tab.evaluate(scroll) > 0
-    tab.get_by_label(text("question-question")).fill("When was the lighthouse built?")
+    tab.get_by_label(text("answer-question")).fill("When was the lighthouse built?")
     expect(best).to_contain_text("1871")
     until(tab, BEST_ANSWER_IN_VIEW, area)
-    tab.get_by_label(text("question-question")).fill("Who keeps the lighthouse?")
+    tab.get_by_label(text("answer-question")).fill("Who keeps the lighthouse?")
     expect(best).to_contain_text("Anna Berg")
     until(tab, BEST_ANSWER_IN_VIEW, area)
 

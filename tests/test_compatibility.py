@@ -11,6 +11,7 @@ from bertlab.checkpoints import history
 from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.cli import main
 from bertlab.cli.commands import ALIASES, COMMANDS
+from bertlab.config.languages import render
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -109,3 +110,34 @@ def test_an_old_page_name_opens_the_renamed_page(shipped):
     assert not app.exception, app.exception[0].message
     assert app.session_state["url.page"] == "logit-lens"
     assert "".join(app.query_params["masked"]) == "The old [MASK] carried the [MASK]."
+
+
+def test_the_old_page_name_question_opens_the_page_answer(shipped):
+    from support.pages import open_example_page
+
+    parameters = {"question": "Who?", "passage": "The keeper carried the lantern."}
+    app = open_example_page("question", **parameters)
+    assert not app.exception, app.exception[0].message
+    assert app.session_state["url.page"] == "answer"
+    assert app.title[0].value == render("answer-title")
+    assert {name: "".join(app.query_params[name]) for name in parameters} == parameters
+    assert app.text_input("question").value == "Who?"
+    assert app.text_area("passage").value == parameters["passage"]
+
+
+def test_an_old_link_to_the_evaluation_of_questions_evaluates_answers(shipped):
+    from support.pages import open_example_page
+
+    app = open_example_page("evaluation", measure="question", **{"from": "path"})
+    assert not app.exception, app.exception[0].message
+    assert "".join(app.query_params["measure"]) == "answer"
+
+
+@pytest.mark.parametrize(("old", "new"), [("attend", "attention"), ("lens", "logit-lens")])
+def test_an_old_command_name_runs_the_renamed_command(shipped, old, new, capsys):
+    text = "The keeper carried the [MASK]."
+    assert main([new, text, "--json"]) == 0
+    expected = capsys.readouterr().out
+    assert main([old, text, "--json"]) == 0
+    assert capsys.readouterr().out == expected
+    assert bertlab.default_checkpoint(old) == bertlab.default_checkpoint(new)

@@ -213,7 +213,7 @@ def test_uploaded_rows_are_evaluated_and_ragged_row_is_reported(shipped):
     assert "/tmp" not in left_out
 
 
-@pytest.mark.parametrize("measure", ["classify", "tag", "question"])
+@pytest.mark.parametrize("measure", ["classify", "tag", "answer"])
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_sample_rows_can_be_tried(shipped, measure, language):
     app = open_page("evaluation", measure=measure, lang=language, **{"from": "path"})
@@ -224,7 +224,7 @@ def test_the_sample_rows_can_be_tried(shipped, measure, language):
     assert len(read_charts(app)) == 1
 
 
-@pytest.mark.parametrize("measure", ["classify", "tag", "question", "choose"])
+@pytest.mark.parametrize("measure", ["classify", "tag", "answer", "choose"])
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_example_rows_are_evaluated_on_arrival(shipped, measure, language):
     app = open_page("evaluation", measure=measure, lang=language, most="50")
@@ -321,7 +321,7 @@ def test_pasted_questions_are_evaluated_and_invalid_row_is_reported(shipped, del
     table = "context,question,answer\nThe mill is old.,What is old?,The mill\nTea is hot., ,Tea\n".replace(
         ",", delimiter
     )
-    app = open_page("evaluation", measure="question", **{"from": "paste"})
+    app = open_page("evaluation", measure="answer", **{"from": "paste"})
     app = app.text_area(key="pasted").set_value(table).run()
     app = next(b for b in app.button if "play_arrow" in (b.icon or "")).click().run()
     assert not app.exception, app.exception[0].message

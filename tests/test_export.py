@@ -47,7 +47,7 @@ FIGURES = {
     },
     "heads": {"before-after": {"label", "before", "after"}},
     "fill_mask": {"mask-0": {"token", "probability"}},
-    "question": {"curves": {"word", "start", "end"}},
+    "answer": {"curves": {"word", "start", "end"}},
 }  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def test_what_an_onnx_file_lacks_is_one_line(shipped, tmp_path, capsys):
 
 
 PREDICTING = {"classify": "sst2", "fill_mask": "strongest"}
-INSPECTING = ("attention", "heads", "depth", "input", "sentences")
+INSPECTING = ("attention", "heads", "logit_lens", "input", "sentences")
 
 
 @pytest.mark.parametrize("screen", [*PREDICTING, *INSPECTING])

@@ -393,7 +393,7 @@ def test_auto_follows_the_script_of_the_text(with_korean, monkeypatch, screen, f
             assert any(f"<b>{name}</b>" in body for body in bodies(app)), (lang, text)
 
 
-@pytest.mark.parametrize(("screen", "field"), [("tag", "named"), ("classify", "judged"), ("question", "passage")])
+@pytest.mark.parametrize(("screen", "field"), [("tag", "named"), ("classify", "judged"), ("answer", "passage")])
 def test_the_page_notes_a_text_in_another_language_than_the_checkpoint_in_one_line(shipped, screen, field):
     def notes(**parameters):
         app = open_page(screen, **parameters)

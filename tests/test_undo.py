@@ -69,7 +69,7 @@ def parameters(app: AppTest) -> dict:
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_page_opened_by_link_shows_what_its_sender_saw(shipped, screen):
-    sender = open_page(screen, lang="ko", checkpoint="scratch" if screen not in ("question", "xray") else "squad")
+    sender = open_page(screen, lang="ko", checkpoint="scratch" if screen not in ("answer", "xray") else "squad")
     for _ in range(2):  # a change may add controls
         for key in list(controls(sender)):
             widget = controls(sender).get(key)
@@ -203,7 +203,7 @@ def test_the_back_button_restores_texts_and_keeps_language_and_checkpoint(shippe
 
 
 def test_a_rerun_without_changes_keeps_a_text_that_is_being_typed(shipped):
-    page = open_page("question")
+    page = open_page("answer")
     drawn = page.text_area("passage")
     assert drawn.proto.set_value
     page.run()

@@ -264,9 +264,9 @@ def test_long_work_shows_a_progress_bar(monkeypatch):
     events = []
     monkeypatch.setattr(frame, "t", lambda key, **values: text(key, **values))
     place = SimpleNamespace(progress=lambda *arguments: events.append(arguments), empty=lambda: events.append("gone"))
-    assert list(frame.progress_bar(place, "question-progress")([1, 2, 3])) == [1, 2, 3]
+    assert list(frame.progress_bar(place, "answer-progress")([1, 2, 3])) == [1, 2, 3]
     assert events == ["gone"], "quick work shows no bar"
     monkeypatch.setattr(frame, "PROGRESS_DELAY", -1.0)
-    list(frame.progress_bar(place, "question-progress")([1, 2]))
-    assert events[1:] == [(0.0, text("question-progress", done=0, of=2)),
-                        (0.5, text("question-progress", done=1, of=2)), "gone"]  # fmt: skip
+    list(frame.progress_bar(place, "answer-progress")([1, 2]))
+    assert events[1:] == [(0.0, text("answer-progress", done=0, of=2)),
+                        (0.5, text("answer-progress", done=1, of=2)), "gone"]  # fmt: skip

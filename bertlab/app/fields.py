@@ -49,10 +49,10 @@ def passage(container, default: str, height: int) -> str:
         default: the initial passage.
         height: the height of the field in pixels.
     """
-    text = url_fields.text(container.text_area, t("question-passage"), default, key="passage", height=height)
+    text = url_fields.text(container.text_area, t("answer-passage"), default, key="passage", height=height)
     note_too_long_for_link(container, text)
     if len(text) > MAX_PASSAGE_CHARACTERS:
-        container.caption(t("question-passage-cut", count=len(text), limit=MAX_PASSAGE_CHARACTERS))
+        container.caption(t("answer-passage-cut", count=len(text), limit=MAX_PASSAGE_CHARACTERS))
     return text[:MAX_PASSAGE_CHARACTERS]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 PAGES = (
     "", "lessons", "pretraining", "wordpiece", "paper", "cost", "serving", "input", "attention", "fill-mask", "writing",
-    "next-sentence", "question", "classify", "choose", "tag", "sentences", "summary", "heads", "logit-lens", "xray",
+    "next-sentence", "answer", "classify", "choose", "tag", "sentences", "summary", "heads", "logit-lens", "xray",
     "compare", "training", "time-machine", "guess", "train-live", "evaluation",
 )  # fmt: skip
 """The addresses of all pages of the app, in the order of the menu; "" is the start page."""
@@ -59,8 +59,8 @@ VISITOR_CHANGES = {
     ),
     "attention_short": TextChange("attention", "a", "The old {word} stood beside the road.", "", {"b": ""}),
     "attention_long": TextChange("attention", "a", LONG_TEXT, "", {"b": ""}),
-    "question": TextChange(
-        "question", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"
+    "answer": TextChange(
+        "answer", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"
     ),
 }  # fmt: skip
 """Name of a change -> the change. The simulated visitors make these changes."""
@@ -113,7 +113,7 @@ LAYOUT_SHIFT_CHANGES = [
     TextChange("attention", "a", "The girl put the small stone into the river."),
     TextChange("fill-mask", "text", "The girl put the [MASK] stone into the river."),
     TextChange("next-sentence", "second", "Nobody had seen the bridge before that winter."),
-    TextChange("question", "question", "When did the keeper of the bridge leave?"),
+    TextChange("answer", "question", "When did the keeper of the bridge leave?"),
     TextChange("heads", "masked", "The girl put the small [MASK] into the river before dawn."),
     TextChange("logit-lens", "masked", "The girl put the small [MASK] into the river before dawn."),
     TextChange("xray", "question", "When did the keeper of the bridge leave?"),

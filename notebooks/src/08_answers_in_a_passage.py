@@ -224,7 +224,7 @@ right = (answered + refused).max()
 assert 8 < right < 16  # better than always answering, but not perfect
 print(f"{right} / 16", f"τ = {tau:.1f}: {sum(m <= tau for q, m in margins.items() if q in answerable)} + {sum(m > tau for q, m in margins.items() if q in unanswerable)}")
 # %% [markdown] en
-# The app's page [Question answering](app:question?question=When did the last keeper leave?) finds answers in your own passages, and
+# The app's page [Question answering](app:answer?question=When did the last keeper leave?) finds answers in your own passages, and
 # [Answer x-ray](app:xray?question=When did the last keeper leave?) shows all of the above for any question and passage.
 #
 # ## Exercise 1
@@ -232,7 +232,7 @@ print(f"{right} / 16", f"τ = {tau:.1f}: {sum(m <= tau for q, m in margins.items
 # A passage of five tokens with these logits: which span wins? Answer with `(i, j)`, both counted from 0, and i ≤ j. Work it out
 # on paper.
 # %% [markdown] ko
-# 앱의 [질문 답변](app:question) 화면은 여러분의 지문에서 답을 찾아 주고, [답변 엑스레이](app:xray) 화면에서는 어떤 질문과 지문으로든 이 모든
+# 앱의 [질문 답변](app:answer) 화면은 여러분의 지문에서 답을 찾아 주고, [답변 엑스레이](app:xray) 화면에서는 어떤 질문과 지문으로든 이 모든
 # 것을 볼 수 있어요.
 #
 # ## 연습 1

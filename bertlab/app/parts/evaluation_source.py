@@ -14,6 +14,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.parts.samples import format_sample_rows
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
+from bertlab.config.renamed_keys import PAGE_NAMES
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows
 from bertlab.tasks.example_rows import format_json_lines, generate_rows
@@ -23,8 +24,7 @@ from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, guess_column
 
-# page -> the command whose prediction the page shows; only these predictions can be evaluated
-COMMANDS = {"classify": "classify", "tag": "tag", "question": "answer", "choose": "choose"}
+COMMANDS = ("classify", "tag", "answer", "choose")  # the commands whose predictions can be evaluated
 EXAMPLE_FILE = "example-rows.jsonl"  # the name of the file in which example rows are downloaded
 SPLITS = ["validation", "test", "train"]  # the options of the split of a directory; the first one is the default
 # names that the label column often has, in the order in which they are tried
@@ -51,19 +51,21 @@ class Source:
 
 def choose_command() -> str:
     """Return the first command that the sidebar's checkpoint supports; for "auto", let the user choose one."""
-    checkpoint_name, pages = st.session_state.get("opened", sessions.AUTO), []
-    for page, command in COMMANDS.items():
+    checkpoint_name, commands = st.session_state.get("opened", sessions.AUTO), []
+    for command in COMMANDS:
         with suppress(BertlabError):
             if checkpoint_name == sessions.AUTO:
                 sessions.select_checkpoint(command, language())
-                pages.append(page)
+                commands.append(command)
             elif selection.supports_command(sessions.open_session(sessions.find_checkpoint(checkpoint_name)), command):
                 return command
-    if not pages:
-        return next(iter(COMMANDS.values()))
-    names = {page: t(page) for page in pages}
-    page = fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
-    return COMMANDS[page]
+    if not commands:
+        return COMMANDS[0]
+    former_name = url.recall("measure")
+    if former_name in PAGE_NAMES:  # an old link
+        url.store("measure", PAGE_NAMES[former_name])
+    names = {command: t(command) for command in commands}  # the page of each of these commands has the same name
+    return fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
 
 
 def choose_task(loaded: Checkpoint) -> str:

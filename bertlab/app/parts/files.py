@@ -300,4 +300,4 @@ def _escape_markdown(text: str) -> str:
 
 def _name_page(command: str) -> str:
     """Return the name of the page that shows the predictions of a command."""
-    return {"answer": "question", "embed": "sentences"}.get(command, command)
+    return "sentences" if command == "embed" else command

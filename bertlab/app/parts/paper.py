@@ -127,7 +127,7 @@ def show_open_button(task: PaperTask, own_results: Sequence[OwnResult], page: Pa
 def _make_page_values(task: PaperTask, page: Page) -> dict[str, str]:
     """Return {name of a field in the address: its value}, with which a page shows the example of a task."""
     first, *others = task.text_example
-    if page.name == "question":
+    if page.name == "answer":
         return {"passage": first, "question": others[0], "refuse": str(int(get_task(task.name).unanswerable))}
     if page.name == "choose":
         endings = {f"ending{number}": ending for number, ending in enumerate(others)}

@@ -23,8 +23,8 @@ def call_xray(
     Raises:
         BertlabError: any error that `Session.xray` raises.
     """
-    with st.spinner(t("question-reading")):
-        bar = frame.progress_bar(st.empty(), "question-progress")
+    with st.spinner(t("answer-reading")):
+        bar = frame.progress_bar(st.empty(), "answer-progress")
         passage = calls.assign("passage", text)
         options = {"n_best": stepwise_results.MAX_ANSWERS, "progress": bar}
         return passage, calls.call_session(checkpoint, "xray", question, passage, **options)

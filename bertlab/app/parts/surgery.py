@@ -79,7 +79,7 @@ def _draw_sentence_fields(kind: str, examples: Examples, right) -> SurgeryInput:
 
 def _draw_question_fields(kind: str, examples: Examples, right) -> SurgeryInput:
     """Draw the fields of a question and a passage."""
-    question = fields.text_line(st, t("question-question"), examples.questions[0], key="question")
+    question = fields.text_line(st, t("answer-question"), examples.questions[0], key="question")
     return SurgeryInput(kind, question, fields.passage(st, examples.passage, 130))
 
 

@@ -10,7 +10,7 @@ from bertlab.app.parts.reading import call_xray
 frame.heading("xray")
 left, right = st.columns(2, gap="large")
 examples = selection.examples_for("answer")
-question = fields.text_line(left, t("question-question"), examples.questions[0], key="question")
+question = fields.text_line(left, t("answer-question"), examples.questions[0], key="question")
 text = fields.passage(left, examples.passage, 250)
 
 xray_result = None

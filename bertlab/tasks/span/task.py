@@ -179,7 +179,7 @@ class SpanTask(FinetuneTaskType):
     aliases = ("question", "answer")
     head = "span"
     command = "answer"
-    page = "question"
+    page = "answer"
     supports_interventions = True
     interventions_need_pair = True
     interventions_cover_all_candidates = True

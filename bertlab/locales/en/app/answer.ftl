@@ -1,0 +1,30 @@
+answer = Question answering
+answer-title = Ask a question about a passage
+answer-lead = BERT does not write an answer. It predicts where the answer starts and ends in the passage.
+answer-about = For every token of the passage, BERT predicts how likely the answer is to start or end there. The best pair of start and end is highlighted. BERT can only copy from the passage: it cannot answer from memory.
+answer-try = Ask a question that the passage does not answer.
+answer-question = Question
+answer-passage = Passage
+answer-candidates = Candidate answers
+answer-candidates-help = Score: the start logit of the first token plus the end logit of the last token. Probability: a softmax over the twenty best answers and *no answer*.
+answer-progress = { $done } of { $of } windows of the passage have been read
+answer-reading = Reading the passage …
+answer-question-too-long = Only the first { $limit } tokens of the question are read.
+answer-passage-cut = This passage has { FORMAT($count, spec: ",") } characters: only the first { FORMAT($limit, spec: ",") } are read.
+answer-no-answer-likelier = “No answer” has a higher score than this answer, so the answer may be wrong. This checkpoint was fine-tuned without unanswerable questions, as in SQuAD v1.1.
+answer-shortened = answer
+answer-probability = probability
+answer-score = score
+answer-curves = Where the answer starts and ends
+answer-windows = The passage is too long to read at once, so it was read in { $count } overlapping windows. The best span is in window { $best }.
+answer-full = full answer
+answer-no-answer = No answer
+answer-no-answer-score = The score of “no answer” minus the score of this span is { FORMAT($margin, spec: "+.2f") }, above the threshold τ = { FORMAT($tau, spec: "+.1f") }. The result is “no answer”.
+answer-span-score = The score of “no answer” minus the score of this span is { FORMAT($margin, spec: "+.2f") }, not above the threshold τ = { FORMAT($tau, spec: "+.1f") }. The result is this span.
+answer-best-span-prefix = Best span:
+tau = Threshold τ
+tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If the checkpoint was trained with unanswerable questions, τ starts at the value saved with the checkpoint.
+answer-no-answer-probability = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
+answer-allow-no-answer = Allow “no answer”
+answer-allow-no-answer-help = Off: the best span is always the answer, as in SQuAD v1.1. On: the result is “no answer” if its score exceeds the score of the best span by more than the threshold, as in SQuAD v2.0.
+answer-would-give-no-answer = This checkpoint's fine-tuning included unanswerable questions. If you allow “no answer”, the result here is “no answer”.

@@ -1,0 +1,30 @@
+answer = 질문 답변
+answer-title = 지문에 질문하기
+answer-lead = BERT는 답을 직접 쓰지 않아요. 지문에서 답이 시작하고 끝나는 위치를 예측해요.
+answer-about = BERT는 지문의 토큰마다 답이 거기서 시작할 확률과 끝날 확률을 예측해요. 가장 좋은 시작과 끝을 골라 답으로 표시해요. BERT는 지문에서 답을 가져올 뿐, 기억으로 답하지 못해요.
+answer-try = 지문에 없는 내용을 물어보세요.
+answer-question = 질문
+answer-passage = 지문
+answer-candidates = 답 후보
+answer-candidates-help = 점수는 첫 토큰의 시작 로짓과 마지막 토큰의 끝 로짓을 더한 값이에요. 확률은 상위 답 20개와 *답 없음*에 소프트맥스를 적용한 값이에요.
+answer-progress = 지문의 윈도우 { $of }개 중 { $done }개를 읽었어요
+answer-reading = 지문을 읽고 있어요 …
+answer-question-too-long = 질문은 앞의 토큰 { $limit }개까지만 읽어요.
+answer-passage-cut = 지문이 { FORMAT($count, spec: ",") }자라서 앞의 { FORMAT($limit, spec: ",") }자까지만 읽어요.
+answer-no-answer-likelier = “답 없음”의 점수가 이 답보다 높으니 답이 틀릴 수 있어요. 이 체크포인트는 SQuAD v1.1처럼 답이 있는 질문으로만 파인튜닝했어요.
+answer-shortened = 답
+answer-probability = 확률
+answer-score = 점수
+answer-curves = 답이 시작하고 끝나는 곳
+answer-windows = 지문이 너무 길어서 겹치는 윈도우 { $count }개로 나누어 읽었어요. 점수가 가장 높은 답은 { $best }번째 윈도우에 있어요.
+answer-full = 답 전체
+answer-no-answer = 답 없음
+answer-no-answer-score = “답 없음”의 점수에서 이 답의 점수를 뺀 값은 { FORMAT($margin, spec: "+.2f") }이고, 임계값 τ = { FORMAT($tau, spec: "+.1f") }보다 커요. 그래서 결과는 “답 없음”이에요.
+answer-span-score = “답 없음”의 점수에서 이 답의 점수를 뺀 값은 { FORMAT($margin, spec: "+.2f") }이고, 임계값 τ = { FORMAT($tau, spec: "+.1f") }보다 크지 않아요. 그래서 이것이 답이에요.
+answer-best-span-prefix = 점수가 가장 높은 답:
+tau = 임계값 τ
+tau-help = *답 없음*의 점수에서 가장 높은 답 점수를 뺀 값이 τ보다 크면 결과가 *답 없음*이에요. 답이 없는 질문도 학습한 체크포인트라면 τ는 체크포인트에 저장된 값에서 시작해요.
+answer-no-answer-probability = “답 없음”의 확률: { FORMAT($probability, spec: ".0%") }.
+answer-allow-no-answer = “답 없음” 허용
+answer-allow-no-answer-help = 끄면 SQuAD v1.1처럼 점수가 가장 높은 구간이 항상 답이에요. 켜면 SQuAD v2.0처럼, “답 없음”의 점수에서 가장 높은 답 점수를 뺀 값이 임계값보다 클 때 결과가 “답 없음”이에요.
+answer-would-give-no-answer = 이 체크포인트는 답이 없는 질문도 학습했어요. ‘“답 없음” 허용’을 켜면 여기서는 결과가 “답 없음”이에요.
