@@ -49,8 +49,8 @@ _PREDICTOR_NAMES = (
     "Answers", "Choice", "ChoiceScores", "Classification", "JointFill", "MaskFill", "NextSentence", "Tags", "TokenRow",
 )  # fmt: skip
 _API_NAMES = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
-# Public name -> the module that defines it. All other public names are defined in `_DEFAULT_MODULE`.
-_DEFAULT_MODULE = "bertlab.explore.session"
+_DEFAULT_MODULE = "bertlab.explore.session"  # the module that defines every public name that is not in `_MODULES`
+# public name -> the module that defines it
 _MODULES = {
     **dict.fromkeys(_API_NAMES, "bertlab.api"),
     **dict.fromkeys(_PREDICTOR_NAMES, "bertlab.explore.predictor"),

@@ -533,7 +533,7 @@ def test_labels_of_a_custom_task_are_found_and_sorted():
         examples = read_examples(data([{"text": f"t{n}", "label": cell} for n, cell in enumerate(cells)]), own)
         assert examples.labels == labels
     many = data([{"text": f"t{n}", "label": n / 7} for n in range(50)])
-    assert "50 different values in 'label' for 50 rows" in read_error(many, own)
+    assert "50 different values in 'label' in 50 rows" in read_error(many, own)
 
 
 def test_held_out_rows_are_never_trained_on():

@@ -11,7 +11,7 @@ from bertlab.views.passage import escape_html
 
 
 def explain(*keys: str) -> None:
-    """Show the names of some numbers. A click on a name opens its formula, its explanation and its source.
+    """Show the names of some values of the page. A click on a name opens its formula, explanation and source.
 
     Args:
         keys: keys of `bertlab.app.numbers.NUMBERS`, in the order in which their names are shown.

@@ -28,7 +28,7 @@ from bertlab.app import components, frame, link, server, sidebar, url, view_stat
 from bertlab.app.classroom import panel, roles  # noqa: E402
 from bertlab.app.i18n import t  # noqa: E402
 from bertlab.app.pages import PAGES, menu  # noqa: E402
-from bertlab.config.renamed_keys import PAGE_NAMES  # noqa: E402
+from bertlab.config.renamed_keys import RENAMED_PAGES  # noqa: E402
 
 server.prepare()
 st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
@@ -53,12 +53,12 @@ sections = {
     ]
     for section, pages in menu().items()
 }
-for former_name in PAGE_NAMES:
+for former_name in RENAMED_PAGES:
     former_page = st.Page(lambda: None, title=former_name, url_path=former_name, visibility="hidden")
     sections[""].append(former_page)
 page = st.navigation(sections, expanded=True)
-if page.url_path in PAGE_NAMES:  # an old link
-    st.switch_page(PAGES[PAGE_NAMES[page.url_path]].script, query_params=st.query_params.to_dict())
+if page.url_path in RENAMED_PAGES:  # an old link
+    st.switch_page(PAGES[RENAMED_PAGES[page.url_path]].script, query_params=st.query_params.to_dict())
 panel.follow(page.url_path or "start")
 url.enter_page(page.url_path)
 view_state.enter_page()

@@ -35,7 +35,7 @@ COMMANDS = {
     "summarise": Command("cli.summarise", "Summarise", "summarise", "choose the sentences that summarise a text"),
     "writing": Command("cli.writing", "Writing", "writing", "find words that do not fit, and predict the next word"),
     "attention": Command("cli.explore", "AttentionOptions", "attention", "show where each attention head attends"),
-    "heads": Command("cli.explore", "Heads", "heads", "measure the effect of each attention head"),
+    "heads": Command("cli.explore", "HeadsOptions", "heads", "measure the effect of each attention head"),
     "logit-lens": Command(
         "cli.explore", "LogitLensOptions", "logit_lens", "show what each layer would predict (logit lens)"
     ),

@@ -51,7 +51,7 @@ def attention(config: AttentionOptions) -> None:
 
 
 @dataclass(frozen=True)
-class Heads(QueryOptions):
+class HeadsOptions(QueryOptions):
     """Measure the effect of each attention head on a prediction.
 
     The effect of a head is the change in the log-odds of the prediction when only that head is ablated. With
@@ -77,14 +77,14 @@ class Heads(QueryOptions):
     intervention: Annotated[str, tyro.conf.arg(aliases=("--change",), metavar="TEXT")] = ""
     """The intervention: one part, or several separated by commas. Layers, heads and positions are counted from 0. The
     part 0.3 ablates head 3 of layer 0, and 4 ablates all heads of layer 4. r1.2.5-u makes position 5 attend uniformly
-    in head 2 of layer 1, and r1.2.5-7:1 makes it attend only to position 7 (with weight 1). For h2.5-1.4, see
-    --other."""
+    in head 2 of layer 1, and r1.2.5-7:1 makes it attend only to position 7 (with weight 1). A part such as
+    h2.5-1.4 copies a hidden state from another text: see --other."""
     other: Annotated[str | None, tyro.conf.arg(metavar="TEXT")] = None
     """Another text, from which --intervention copies hidden states (activation patching): h2.5-1.4 replaces the hidden
     state after layer 2 at position 5 by the hidden state of the other text after layer 1 at position 4."""
 
 
-def heads(config: Heads) -> None:
+def heads(config: HeadsOptions) -> None:
     """Print the effect of each head or, with --intervention, the prediction before and after the intervention."""
     from bertlab.tasks.registry import TASK_TYPES
     from bertlab.views.terminal_change import effect_lines, prediction_change_lines

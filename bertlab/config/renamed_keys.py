@@ -44,7 +44,7 @@ PARITY_KEYS = {"measure": "metric", "figures": "metrics"}
 PARITY_RECIPE_KEYS = {"measure": "metric", "held_out": "validation_rows"}
 """Fields of `recipe` in a row of `results.json`."""
 
-PAGE_NAMES = {"depth": "logit-lens", "question": "answer"}
+RENAMED_PAGES = {"depth": "logit-lens", "question": "answer"}
 """Names of pages of the app, in links and in files of class lessons."""
 
 

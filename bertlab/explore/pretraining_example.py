@@ -1,10 +1,10 @@
 """One example of pre-training: a sentence pair, its masks, the predictions of a checkpoint and their losses.
 
 The pair, the masks and the losses are computed by the functions that `bertlab pretrain` uses, so the losses are those
-of a training step on a batch of this one pair, without dropout. A draw depends only on its seed, the text and the
-settings.
+of a training step on a batch of this one pair, without dropout. One random choice of the pair and
+the masks is called a draw. It depends only on its seed, the text and the settings.
 
-A slot is a place for one token to predict; the slots that are not needed have the label `IGNORED`.
+A slot is a place for one token that the model has to predict; the slots that are not needed have the label `IGNORED`.
 
 Shape legend: P slots (K in `draw_replacement_kinds`), R the [CLS] followed by the P slots,
 H hidden, T tokens, V vocabulary, D documents, B batch (one row), E sentence pairs (one).
@@ -242,7 +242,7 @@ class ExampleDrawer:
         return tuple(predictions)
 
     def _predict_pair(self, hidden_RH: torch.Tensor) -> NextSentence | None:
-        """Predict the label of the pair; None if the checkpoint was not trained on it."""
+        """Predict the label of the pair; None if the checkpoint was not trained on the objective of the settings."""
         if self.loss.pair_objective == "none":
             return None
         logits_2 = self.model.nsp(self.model.pooler(hidden_RH[:1, None]))[0].float()
@@ -273,7 +273,7 @@ def compute_draw_losses(drawer: ExampleDrawer, draws: int | Iterable[int]) -> tu
 
 
 def _join_documents(documents: Sequence[Sequence[np.ndarray]], original_D: np.ndarray) -> Documents:
-    """Make the `Documents` of tokenised sentences, all of one source; `original_D` is a field of `Documents`."""
+    """Make `Documents` of the tokenised sentences of each document; `original_D` is the field of the same name."""
     lengths = np.array([len(ids) for document in documents for ids in document], np.int64)
     tokens = np.concatenate([ids for document in documents for ids in document])
     counts = np.array([len(document) for document in documents], np.int64)

@@ -296,7 +296,8 @@ class TaskHeads(nn.Module):
         Args:
             name: the output layer, a key of `HEADS`.
             batch: a `bert.BertInput`.
-            positions_R: for a layer that reads hidden states, the tokens to predict (indices of B * T); None for all.
+            positions_R: for a layer that reads hidden states, the positions to predict; an index r means row r // T and
+                position r % T. None for all positions.
 
         Returns:
             [B, K] if the layer reads the pooler; otherwise [B, T, K] or, at `positions_R`, [R, K]. K is the number of

@@ -1,7 +1,7 @@
-"""The teacher's part of the panel: the steps, the question, everyone's guesses, and the menu of the class.
+"""The teacher's part of the classroom panel: the steps, the question, all guesses, and the menu for the lesson.
 
-Each function that changes the state of the class, or deletes or exports its guesses, first checks that this session
-belongs to the teacher.
+Each function that changes the state of the lesson, or deletes or exports the guesses of the students, first checks that
+this session belongs to the teacher.
 """
 
 import os
@@ -56,7 +56,7 @@ def delete_all() -> None:
 
 
 def make_csv_export() -> Callable[[], str]:
-    """Return a function that returns all guesses as CSV, without names. It can be called outside of the session."""
+    """Return a function that makes a CSV file of all guesses, without names; it may be called outside of a session."""
     check_teacher()
     return current.open_store().export_csv
 
@@ -106,7 +106,7 @@ def draw_controls(place: Place) -> None:
     if (st.session_state["url.page"] or "start") != place.step.page and st.button(
         t("class-page-again"), key="class-page-again", type="tertiary"
     ):
-        st.session_state["class.followed"] = ""
+        st.session_state["class.followed"] = ""  # forget the step whose page was opened last, to open it again
         st.rerun(scope="app")
     if is_presenting():
         draw_address(with_qr_code=index == 0)

@@ -64,7 +64,7 @@ def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: So
         task: the result of `evaluation_source.choose_task`.
 
     Raises:
-        DataError: the rows cannot be read, or visitors are not allowed to read them.
+        DataError: the rows cannot be read, or the app may not show this path to visitors from other computers.
     """
 
     # `name` is the path in the Python code that the page shows; `labelled_rows` needs the path that the user typed
@@ -150,5 +150,5 @@ def _make_loaded_expression(checkpoint: sessions.CheckpointKey, loaded: Checkpoi
 def _find_task(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, task: str, columns: tuple[tuple[str, ...], str] = ((), "")
 ) -> calls.Expression:
-    """Find the task of the evaluation, with the columns that the user chose, by `error_analysis.find_task`."""
+    """Find the task of the evaluation with `error_analysis.find_task`; the user chose the `columns`."""
     return calls.call_function(error_analysis.find_task, _make_loaded_expression(checkpoint, loaded), task, *columns)

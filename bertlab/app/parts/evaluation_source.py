@@ -14,7 +14,7 @@ from bertlab.app.i18n import language, t
 from bertlab.app.parts.samples import format_sample_rows
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
-from bertlab.config.renamed_keys import PAGE_NAMES
+from bertlab.config.renamed_keys import RENAMED_PAGES
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows
 from bertlab.tasks.example_rows import format_json_lines, generate_rows
@@ -26,7 +26,7 @@ from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, guess_
 
 COMMANDS = ("classify", "tag", "answer", "choose")  # the commands whose predictions can be evaluated
 EXAMPLE_FILE = "example-rows.jsonl"  # the name of the file in which example rows are downloaded
-SPLITS = ["validation", "test", "train"]  # the options of the split of a directory; the first one is the default
+SPLITS = ["validation", "test", "train"]  # the splits that a user can choose from a directory; the first is the default
 # names that the label column often has, in the order in which they are tried
 LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags", "gold", "answer")
 
@@ -62,8 +62,8 @@ def choose_command() -> str:
     if not commands:
         return COMMANDS[0]
     former_name = url.recall("measure")
-    if former_name in PAGE_NAMES:  # an old link
-        url.store("measure", PAGE_NAMES[former_name])
+    if former_name in RENAMED_PAGES:  # an old link
+        url.store("measure", RENAMED_PAGES[former_name])
     names = {command: t(command) for command in commands}  # the page of each of these commands has the same name
     return fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
 
@@ -152,26 +152,26 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
         return (), ""
     names = list(rows.columns)
     reads_pairs = "pair_column" in task_type.column_flags
-    field_columns = st.columns(3 if reads_pairs else 2)
+    layout_columns = st.columns(3 if reads_pairs else 2)
     task_column = spec.text[0] if spec.text and spec.text[0] in names else None
     text_column = task_column or guess_column(names, task_type.token_columns + TEXT_NAMES) or names[0]
-    text_column = fields.column(field_columns[0], t("evaluation-column-text"), text_column, names, "textcolumn")
+    text_column = fields.column(layout_columns[0], t("evaluation-column-text"), text_column, names, "textcolumn")
     text_columns = (text_column,)
     if reads_pairs:
         pair_column = next((name for name in spec.text[1:] if name in names), "")
         if not spec.text:
             pair_column = guess_column(names, SECOND_TEXT_NAMES) or ""
         label = t("evaluation-column-pair")
-        pair_column = fields.column(field_columns[1], label, pair_column, ["", *names], "paircolumn")
+        pair_column = fields.column(layout_columns[1], label, pair_column, ["", *names], "paircolumn")
         text_columns = (text_column, pair_column) if pair_column else text_columns
     task_label = next((name for name in spec.label if name.partition(".")[0] in names), None)
     guess = task_label.partition(".")[0] if task_label else guess_column(names, LABEL_NAMES) or names[-1]
-    label_column = fields.column(field_columns[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
+    label_column = fields.column(layout_columns[-1], t("evaluation-column-label"), guess, names, "labelcolumn")
     return text_columns, "" if task_label and label_column == guess else label_column
 
 
 def show_sample_rows(spec: TaskSpec, labels: Sequence[str], model_language: str) -> None:
-    """Explain which rows the page needs, and offer sample rows to try.
+    """Explain the format of the rows, with a few sample rows and a button that puts them into the field for pasting.
 
     Args:
         spec: the task.

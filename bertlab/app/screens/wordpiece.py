@@ -11,11 +11,11 @@ from bertlab.app.i18n import language, t
 from bertlab.config.languages import languages
 from bertlab.views import export, positions, wordpiece
 
-MAX_WORDS = 12  # the number of words whose search is drawn; the comparison of two vocabularies uses all words
+MAX_WORDS = 12  # the number of words that are drawn; the comparison of two vocabularies uses all words
 
 
 def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Draw the search for the tokens of the first `MAX_WORDS` words."""
+    """Draw how WordPiece finds the tokens of the first `MAX_WORDS` words."""
     search = calls.call_session(checkpoint, "search_tokens", text)
     shown_words = search.result[:MAX_WORDS]
     if len(shown_words) < len(search.result):

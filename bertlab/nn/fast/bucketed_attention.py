@@ -23,8 +23,8 @@ from bertlab.nn.fast.dropout import draw_keep_mask
 
 # On CPU, a bfloat16 matrix product compiles a kernel for every shape that was not used recently, which takes
 # milliseconds. So that shapes repeat, some padding is treated as tokens: the number of tokens in a batch is rounded up
-# to a multiple of the first number, the length of a bucket to a multiple of the second one (docs/lab-notebook.md,
-# "Repeated shapes").
+# to a multiple of TOKENS_STEP, and the length of a bucket to a multiple of LENGTH_STEP (docs/lab-notebook.md, "Repeated
+# shapes").
 TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
@@ -52,11 +52,11 @@ class HeadBucketLayout(BucketLayout):
         # For each head slot, the index of its vector in the flattened [X, N]; the head slots of padding get index 0.
         source_P = torch.zeros(num_head_slots, dtype=torch.int64)
         source_P[self.head_slot_XN.flatten()] = torch.arange(self.head_slot_XN.numel())
-        part_31 = torch.arange(3)[:, None]  # 0 query, 1 key, 2 value
+        part_index = torch.arange(3)[:, None]  # [3, 1]: 0 query, 1 key, 2 value
         # For each element of [3, P], its index in the flattened [X, 3, N].
-        self.source_flat = ((source_P // num_heads * 3 + part_31) * num_heads + source_P % num_heads).flatten()
+        self.source_flat = ((source_P // num_heads * 3 + part_index) * num_heads + source_P % num_heads).flatten()
         # For each element of [X, 3, N], its index in the flattened [3, P].
-        self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_31).flatten()
+        self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_index).flatten()
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""

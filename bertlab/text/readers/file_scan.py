@@ -32,7 +32,7 @@ class FileScan:
 
 
 def scan_file(path: Path) -> FileScan:
-    """Count the rows of a file and collect its columns, without holding its rows in memory.
+    """Count the rows of a file and collect the names of its columns, without holding its rows in memory.
 
     Raises:
         DataError: the file cannot be read, is empty, or exceeds a limit of this module.
@@ -67,8 +67,8 @@ def scan_file(path: Path) -> FileScan:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the rows of a file in order. The record of an invalid row has a reason; blank lines of plain text are left
-    out.
+    """Yield the rows of a file in order. The record of an invalid row says why the row is invalid. Blank lines of plain
+    text are left out.
 
     Raises:
         DataError: the file as a whole cannot be read.

@@ -23,8 +23,8 @@ answer-no-answer-score = The score of “no answer” minus the score of this sp
 answer-span-score = The score of “no answer” minus the score of this span is { FORMAT($margin, spec: "+.2f") }, not above the threshold τ = { FORMAT($tau, spec: "+.1f") }. The result is this span.
 answer-best-span-prefix = Best span:
 tau = Threshold τ
-tau-help = The result is *no answer* if its score exceeds the score of the best span by more than τ. If the checkpoint was trained with unanswerable questions, τ starts at the value saved with the checkpoint.
+tau-help = The result is *no answer* if the score of *no answer* exceeds the score of the best span by more than τ. If the checkpoint was trained with unanswerable questions, τ starts at the value saved with the checkpoint.
 answer-no-answer-probability = Probability of “no answer”: { FORMAT($probability, spec: ".0%") }.
 answer-allow-no-answer = Allow “no answer”
-answer-allow-no-answer-help = Off: the best span is always the answer, as in SQuAD v1.1. On: the result is “no answer” if its score exceeds the score of the best span by more than the threshold, as in SQuAD v2.0.
+answer-allow-no-answer-help = Off: the best span is always the answer, as in SQuAD v1.1. On: the result is “no answer” if the score of “no answer” exceeds the score of the best span by more than the threshold, as in SQuAD v2.0.
 answer-would-give-no-answer = This checkpoint's fine-tuning included unanswerable questions. If you allow “no answer”, the result here is “no answer”.

@@ -1,6 +1,6 @@
 choose = Choose
 choose-title = Choose an ending
-choose-lead = BERT reads the context with each ending separately and uses one vector to compute a score for every ending. Change a word and see whether the best ending changes.
+choose-lead = BERT reads the context with each ending separately and scores all endings with the same learned vector. Change a word and see whether the best ending changes.
 choose-about = Every ending is read together with the context, and one learned vector gives each ending a score. A softmax turns the scores into probabilities. The model chooses the ending with the highest probability.
 choose-try = Make the wrong ending sound more natural: when does the model change its mind?
 start-choose = Let BERT choose the best of several endings.

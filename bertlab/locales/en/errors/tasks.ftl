@@ -28,7 +28,7 @@ chosen-sentence-not-found = has the chosen sentence { $sentence }, which is not 
 label-unknown = has the unknown label { $label }; the labels are { $known }
 label-unknown-of-many = has the unknown label { $label }; the labels are { $known } and more
 choice-unknown = has the label { $label }; the label must be the number of a choice, 0 to { $last }
-too-many-labels = { $name } has { FORMAT($labels, spec: ",") } different values in { $column } for { FORMAT($rows, spec: ",") } rows, too many for labels: for numbers, use --type regression
+too-many-labels = { $name } has { FORMAT($labels, spec: ",") } different values in { $column } in { FORMAT($rows, spec: ",") } rows, so they do not look like labels; if they are numbers to predict, use --type regression
 too-few-rows-to-hold-out = { $name } has only { $count ->
         [one] 1 row
        *[other] { $count } rows

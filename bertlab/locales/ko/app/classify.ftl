@@ -1,7 +1,7 @@
 classify = 분류
 classify-title = 텍스트 분류
 classify-lead = 단어를 바꾸면서 확률이 어떻게 달라지는지 보세요. 두 텍스트를 비교하는 체크포인트에는 두 번째 텍스트도 입력하세요.
-classify-about = 출력층이 [CLS] 벡터를 받아 레이블마다 확률을 계산해요. 이 출력층은 레이블이 있는 텍스트(예: 영화 리뷰)로 학습했어요. 단어의 색은 그 단어를 뺐을 때 확률이 얼마나 달라지는지 나타내요.
+classify-about = 출력층이 [CLS] 벡터를 받아 레이블마다 확률을 계산해요. 이 출력층은 레이블이 있는 텍스트(예: 영화 리뷰)로 학습했어요. 단어의 색은 그 단어를 가렸을 때 확률이 얼마나 달라지는지 나타내요.
 classify-try = 나쁜 뜻의 단어로 칭찬하는 문장을 써 보세요.
 start-classify = 입력하는 대로 텍스트를 분류해요.
 classify-text = 텍스트
@@ -10,11 +10,11 @@ classify-trained-on-single-texts = 이 체크포인트는 텍스트 하나를 �
 classify-add-second-text = 두 번째 텍스트 추가
 classify-second-text-missing = 이 체크포인트는 두 텍스트를 비교해요. 두 번째 텍스트를 입력하세요.
 classify-words = 어떤 단어가 중요한가요?
-classify-words-help = 단어를 하나씩 가려 봐요. 파란색 실선: 가리면 레이블의 확률이 낮아지는 단어예요. 주황색 점선: 가리면 확률이 높아지는 단어예요. 여러 단어가 함께 내는 효과는 측정하지 않아요.
+classify-words-help = 단어를 하나씩 가리고 다시 계산한 결과예요. 파란색 실선: 가리면 레이블의 확률이 낮아지는 단어예요. 주황색 점선: 가리면 확률이 높아지는 단어예요. 여러 단어가 함께 내는 효과는 측정하지 않아요.
 classify-value-title = 값 예측
 classify-value-lead = 단어를 바꾸면서 값이 어떻게 달라지는지 보세요.
 classify-value-words = 어떤 단어가 값을 올리고 내리나요?
-classify-value-words-help = 단어를 하나씩 가려 봐요. 파란색 실선: 값을 올리는 단어예요. 주황색 점선: 값을 내리는 단어예요. 여러 단어가 함께 내는 효과는 측정하지 않아요.
+classify-value-words-help = 단어를 하나씩 가리고 다시 계산한 결과예요. 파란색 실선: 값을 올리는 단어예요. 주황색 점선: 값을 내리는 단어예요. 여러 단어가 함께 내는 효과는 측정하지 않아요.
 classify-measure-words = { $count ->
         [1] 단어의 효과 측정하기
        *[other] 전체 단어 { $count }개의 효과 측정하기

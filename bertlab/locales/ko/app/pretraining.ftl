@@ -42,7 +42,7 @@ pretraining-next-loss = NSP 손실: p({ $label }) = { $probability }
 pretraining-order-loss = SOP 손실: p({ $label }) = { $probability }
 pretraining-total-loss = 합(학습하면서 줄이는 값)
 pretraining-mean = 지금까지 { $draws }번 뽑은 평균: { $losses }
-pretraining-progress = 앞서 뽑은 예제의 손실을 계산하고 있어요: 묶음 { $of }개 중 { $done }개
+pretraining-progress = 앞서 뽑은 예제의 손실을 계산하고 있어요: 배치 { $of }개 중 { $done }개
 pretraining-objective-none = 이 체크포인트에는 문장 쌍 출력층이 없어서 MLM 손실만 있어요.
 pretraining-objective-next = 이 체크포인트는 다음 문장 예측을 학습했어요. 두 문장의 순서는 판단할 수 없어서 SOP 손실이 없어요.
 pretraining-objective-order = 이 체크포인트는 문장 순서를 학습했어요. B가 무작위인지는 판단할 수 없어서 NSP 손실이 없어요.

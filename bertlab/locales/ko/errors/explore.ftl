@@ -18,7 +18,7 @@ prune-unsupported = 이 체크포인트({ $type })의 헤드는 가지치기할 
 mask-missing = [MASK]가 없어요. 예측할 단어 자리에 [MASK]를 적어 주세요.
 mask-out-of-range = { $mask }번 [MASK]는 없어요. [MASK]는 0번부터 { $last }번까지 있어요.
 mask-span-invalid = { $start }번부터 { $end }번까지의 글자는 가릴 수 없어요. 텍스트 밖이거나 다른 빈칸과 겹쳐요.
-prediction-unknown = { $prediction } 예측은 없어요. 다음 중에서 골라 주세요: { $predictions }
+prediction-unknown = { $prediction }: 이런 종류의 예측은 없어요. 다음 중에서 골라 주세요: { $predictions }
 window-out-of-range = { $window }번 윈도우는 없어요. 윈도우는 0번부터 { $last }번까지 있어요.
 window-without-characters = { $window }번 윈도우에는 { $start }번부터 { $end }번까지의 글자가 없어요.
 

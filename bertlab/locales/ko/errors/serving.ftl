@@ -10,8 +10,8 @@ serve-stopped = 서버를 멈춰요. 받은 요청 { $taken }개 중 { $answered
 # 오류 응답
 serve-json-invalid = 본문이 올바른 JSON이 아니에요. {"{"}"text": "..."{"}"} 같은 객체를 보내 주세요.
 serve-body-not-object = 본문이 JSON 객체가 아니에요. Content-Type: application/json 헤더와 함께 {"{"}"text": "..."{"}"} 같은 객체를 보내 주세요.
-serve-field-missing = { $field } 필드가 없어요. 이 경로는 { $fields } 필드를 읽어요.
-serve-field-unknown = { $field } 필드는 없어요. 이 경로는 { $fields } 필드를 읽어요.
+serve-field-missing = { $field } 필드가 빠졌어요. 이 경로는 { $fields } 필드를 읽어요.
+serve-field-unknown = { $field }: 이 경로에서 쓸 수 없는 필드예요. 이 경로는 { $fields } 필드를 읽어요.
 serve-field-not-text = { $field } 필드가 텍스트가 아니에요.
 serve-field-not-unicode = { $field } 필드에 글자가 아닌 서로게이트 반쪽이 들어 있어요. 올바른 유니코드를 보내 주세요.
 serve-field-not-integer = { $field } 필드가 정수가 아니에요.
