@@ -67,6 +67,6 @@ def test_a_run_from_before_some_settings_existed_can_be_resumed(corpus, tmp_path
     list(itertools.islice(pretrain(config), 2))
     path = tmp_path / "run" / "run.json"
     old = json.loads(path.read_text())
-    del old["mask"], old["optim"]["max_grad_norm"], old["initial_precision"]
+    del old["chosen_share"], old["optim"]["max_grad_norm"], old["initial_precision"]
     path.write_text(json.dumps(old))
     assert list(pretrain(config))[-1].step == 4

@@ -147,7 +147,7 @@ def test_the_command(tiny_checkpoint, capsys):
     assert found["total"] == pytest.approx(sum(word["surprise"] for word in found["surprise"]["words"]), abs=1e-4)
     assert len(found["type_ahead"]["gaps"]) == 1
     assert found["misfits"][0]["text"] == "The"
-    assert main([*words, "--threshold", "0", "--no-whole-words"]) == 0
+    assert main([*words, "--threshold", "0", "--no-mask-rest-of-word"]) == 0
     printed = capsys.readouterr().out
     assert "pseudo-perplexity" in printed
     assert "gap 1" in printed

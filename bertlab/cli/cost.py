@@ -60,7 +60,7 @@ class CostOptions:
     a GPU if this machine has one, otherwise the CPU."""
     steps: int = 100_000
     """Training steps of the whole run."""
-    share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    peak_share: Annotated[float | None, tyro.conf.arg(metavar="NUMBER", aliases=("--share",))] = None
     """Share of the peak FLOP/s that training reaches. Default: 0.4 on GPUs; on a CPU it depends on the hidden size."""
     price: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Price of one device in US dollars per hour, for every device in the table that the command prints. Default: a
@@ -105,12 +105,14 @@ def cost(config: CostOptions) -> None:
     from bertlab.explore.cost.runs import estimate_runs
 
     result = estimate(make_workload(config))
-    runs = estimate_runs(result, config.steps, list(GPUS.values()), share=config.share or GPU_SHARE, price=config.price)
+    runs = estimate_runs(
+        result, config.steps, list(GPUS.values()), share=config.peak_share or GPU_SHARE, price=config.price
+    )
     comparison = None
     if config.measure:
         from bertlab.bench.cost import compare_step
 
-        comparison = compare_step(result.workload, share=config.share)
+        comparison = compare_step(result.workload, share=config.peak_share)
     if config.json:
         output = asdict(result)
         for memory in ("training_memory", "inference_memory"):

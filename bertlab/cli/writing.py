@@ -36,7 +36,7 @@ class Writing(QueryOptions):
     more tokens."""
     top_k: int = 5
     """Number of words to suggest for each listed word, for each gap and as the next word."""
-    whole_words: bool = True
+    mask_rest_of_word: Annotated[bool, tyro.conf.arg(aliases=("--whole-words",))] = True
     """Mask the tokens that follow a predicted token in the same word. They are masked by default, because they would
     give the predicted token away."""
     spelling: bool = False
@@ -54,7 +54,7 @@ def writing(config: Writing) -> None:
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)
     threshold = languages()[session.language].surprise_threshold if config.threshold is None else config.threshold
-    surprise = session.surprise(text, "word" if config.whole_words else "token", progress=_show_progress)
+    surprise = session.surprise(text, "word" if config.mask_rest_of_word else "token", progress=_show_progress)
     suggestions = session.propose_words(text, surprise.find_misfits(threshold), config.top_k)
     type_ahead = session.type_ahead(text, config.top_k)
     corrections = session.suggest_corrections(text, config.margin) if config.spelling else None
