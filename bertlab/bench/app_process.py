@@ -44,7 +44,7 @@ class AppProcess:
         """
         command = [sys.executable, "-m", "bertlab", "app", *self._arguments, "--port", str(self.port)]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        # The command may start Streamlit as a child process. In their own process group, both can be stopped at once.
+        # The command may start Streamlit as a child process. A process group of their own lets `stop` end both at once.
         self._process = subprocess.Popen(command, cwd=self._directory, start_new_session=True, **quiet)
         deadline = time.monotonic() + START_SECONDS
         while True:

@@ -142,8 +142,8 @@ def simulate_visitors(address: str, options: VisitorOptions) -> list[Visitor]:
 def time_first_visits(address: str, options: VisitorOptions) -> dict[str, float]:
     """Visit every page once, each in a new session, and return {page: the milliseconds until its script has run}.
 
-    The time of a page contains the loading of its checkpoint, if no earlier page needed this checkpoint. It does not
-    contain the import of the app's modules: before the visits, a warm-up visitor opens a page, and in the next seconds
+    The time of a page includes the loading of its checkpoint, if no earlier page needed this checkpoint. It does not
+    include the import of the app's modules: before the visits, a warm-up visitor opens a page, and in the next seconds
     the server imports all modules.
 
     Raises:

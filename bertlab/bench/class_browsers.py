@@ -47,7 +47,7 @@ class BrowserStudent:
         self._page: Page
 
     async def open(self, address: str) -> None:
-        """Open the students' address. At a second call, the browser still has the cookies of the first one."""
+        """Open the students' address. At a second call, the browser still has the cookies of the first call."""
         self._context = self._context or await self._browser.new_context(locale="en-US")
         self._page = await self._context.new_page()
         # in milliseconds: ten times the limit of simulated students, because thirty browsers on two cores open slowly

@@ -101,7 +101,7 @@ async def _run_class(
         **compute_percentiles("guess", guess_ms),
         **compute_percentiles("reveal", reveal_ms),
     }
-    # These are printed before the restart, because thirty browsers may fail to reconnect.
+    # The times are printed before the restart, because thirty browsers may fail to reconnect.
     print(f"before the server is killed: {times}", file=sys.stderr, flush=True)
     old_counts = store.count_guesses(QUESTION_STEP)
     for student in students:

@@ -85,8 +85,8 @@ def measure_in_this_process(workload: Workload, steps: int, device: torch.device
     """
     dtype, threads = getattr(torch, workload.precision), torch.get_num_threads()
     clock = time.perf_counter if device.type == "cuda" else lambda: time.process_time() / threads
-    # This comes before anything is allocated: blocks that are in the heap already stay there, and new blocks would fill
-    # the gaps between them.
+    # This call comes before anything is allocated: blocks that are in the heap already stay there, and new blocks would
+    # fill the gaps between them.
     _map_blocks_from(SMALL_BLOCK)
     warm_up_workload = Workload(WARM_UP_CONFIG, 32, 4, workload.precision, workload.optimizer)
     _run_step(build_trainer(warm_up_workload, device), clock)
@@ -183,7 +183,7 @@ def _read_peak_memory(device: torch.device) -> int:
 
 
 def _read_status(name: str) -> int:
-    """Return a size in bytes from the file in which Linux shows the status of this process; 0 if it is not there."""
+    """Return a size, in bytes, from the file in which Linux shows the status of this process; 0 if there is none."""
     with suppress(OSError):
         for line in (PROCESS_DIRECTORY / "status").read_text().splitlines():
             if line.startswith(f"{name}:"):

@@ -59,8 +59,8 @@ GLUE = ("sst2", "mrpc", "stsb", "cola")
 FINETUNING = OptimConfig(lr=3e-4, warmup=0.1, beta2=0.999, eps=1e-8)
 FINETUNING_BATCH = 16
 WINDOW_STRIDE = 64  # tokens between the starts of two windows of a passage
-# The metrics of pre-training that a row contains, if the family has them. The first are measured on inputs without
-# sentence pairs; the metrics of sentence pairs are copied from the record of the checkpoint.
+# The metrics of pre-training that a row contains, if the family has them. Those of the first tuple are measured on
+# inputs without sentence pairs; those of the second tuple are copied from the record of the checkpoint.
 PRETRAINING_METRICS = ("masked_accuracy", "mlm_loss", "bits_per_character", "replaced_recall", "replaced_precision")
 PAIR_METRICS = ("nsp_accuracy", "order_accuracy")
 

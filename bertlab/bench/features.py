@@ -1,4 +1,4 @@
-"""`bertlab bench features`: measure how fast SQuAD rows become features, compared with `datasets.map`."""
+"""`bertlab bench features`: measure how fast SQuAD rows become features, compared with `datasets.map` (the peer)."""
 
 import contextlib
 import time

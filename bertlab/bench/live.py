@@ -1,6 +1,7 @@
 """`bertlab bench live`: measure the size, opening time and response time of HTML files of `bertlab export-live`.
 
-A file is opened from disk in a headless Chromium without a network. Its model is computed on one core, in a web worker.
+A file is opened from disk in a headless Chromium without a network. The model in the file runs on one core, in a web
+worker.
 """
 
 import os

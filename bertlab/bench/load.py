@@ -42,7 +42,7 @@ class LoadResult:
     seconds: float = 0.0
     """The time from the first request to the last reply."""
     latency_ms: list[float] = field(default_factory=list)
-    """The time from each request to its reply, in milliseconds, if the status of the reply is 200."""
+    """The time from each request to its reply, in milliseconds; only for replies with the status 200."""
     outcomes: Counter = field(default_factory=Counter)
     """The number of requests by outcome: an HTTP status, `NOT_CONNECTED` or `LOST`."""
     num_wrong: int = 0

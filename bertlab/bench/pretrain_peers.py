@@ -3,8 +3,8 @@
 It is a training loop for transformers' `BertForPreTraining`. Its batches contain either the padded
 sentence pairs that bertlab samples, or full rows, which need no padding.
 
-Shape legend: B batch, T tokens, P places for the predicted tokens of all rows. Every row has equally many places, and
-may leave some of them empty.
+Shape legend: B batch, T tokens, P slots for the predicted tokens of all rows. Every row has equally many slots, and may
+leave some of them empty.
 """
 
 import itertools
@@ -144,7 +144,7 @@ class PretrainingPeer:
         batch = next(self.batches).to(self.device)
         inputs, index_P, labels_P = mask_tokens(batch.inputs, batch.key_B, self.mask_rule)
         B, T = inputs.input_ids_BT.shape
-        # The labels of empty places are written to an extra last element, which is cut off. To filter them out, the CPU
+        # The labels of empty slots are written to an extra last element, which is cut off. To filter them out, the CPU
         # would have to wait for the GPU.
         target_P = index_P.where(labels_P != IGNORED, B * T)
         labels_BT = torch.full((B * T + 1,), IGNORED, device=self.device).scatter(0, target_P, labels_P)[:-1].view(B, T)

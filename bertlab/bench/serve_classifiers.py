@@ -87,7 +87,7 @@ def make_transformers_function(
 
     Args:
         model: a model for sequence classification, in eval mode.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the model.
         max_tokens: texts with more tokens are truncated.
         fixed_length: whether to pad every text to `max_tokens`; if False, a text is padded to the longest one of its
             batch.
@@ -112,7 +112,7 @@ def make_exported_function(
 
     Args:
         model: a model for sequence classification, in eval mode.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the model.
         max_tokens: texts with more tokens are truncated.
         path: the file to write.
     """

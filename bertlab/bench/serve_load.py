@@ -64,7 +64,7 @@ class Server:
     process: subprocess.Popen
     """The process."""
     url: str
-    """Its address."""
+    """The address of the server."""
 
     def find_workers(self) -> list[int]:
         """Return the process ids of the workers: the children of the fork server, which is a child of the server."""

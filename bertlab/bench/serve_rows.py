@@ -11,7 +11,7 @@ from bertlab.config.korean_results import KPFBERT
 
 ROWS_PATH = RESULTS_PATH.parent / "serving.jsonl"
 STEPS = ("base", "student", "dynamic", "onnx", "int8", "workers", "cache")
-"""The steps in their order. Each step changes one thing in the step before it.
+"""The steps in their order. A step is one way to classify the texts; it changes one thing in the step before it.
 
 base: a BERT of base size in PyTorch, all texts padded to the same length; student: a small checkpoint; dynamic: padding
 to the longest text of a batch; onnx: ONNX Runtime; int8: int8 weights; workers: a single-threaded worker process per
@@ -75,7 +75,7 @@ class ServingRun:
     student: str
     """The name of the small checkpoint."""
     student_size: tuple[int, int]
-    """Its number of layers and its hidden size."""
+    """The number of layers and the hidden size of the small checkpoint."""
     base: str | None
     """The name of the checkpoint of the first step; None for random weights of BERT's base size."""
     rows: int

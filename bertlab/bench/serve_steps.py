@@ -1,4 +1,4 @@
-"""The steps of `bertlab bench serve` and their measurement."""
+"""The steps of `bertlab bench serve`, each of which is one way to classify the texts, and their measurement."""
 
 import statistics
 import time

@@ -1,9 +1,9 @@
 """`bertlab bench writing`: precision and recall of spelling and spacing suggestions on text with artificial errors.
 
 Half of the sentences get one error each (`text.letter_edits.corrupt`); all kinds of errors are equally frequent. A
-suggestion is counted if its gain exceeds a margin: the margin with the largest F0.5 on the first half of the sentences.
-Precision and recall are measured with this margin on the second half. A suggestion is right if it alone restores the
-original sentence.
+suggestion is counted if its gain exceeds a margin. The margin is tuned on the first half of all sentences, those with
+and those without an error: it is the one with the largest F0.5. Precision and recall are measured with this margin on
+the second half. A suggestion is right if it alone restores the original sentence.
 """
 
 import random

@@ -84,7 +84,7 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
     parts = [list(unicodedata.normalize("NFD", each)) if is_syllable(each) else [each] for each in word]
 
     def join(start: int, *syllables: list[str]) -> str:
-        """Return the word in which `syllables` replace as many of its syllables, beginning with index `start`."""
+        """Return the word after replacing its syllables from index `start` on with `syllables`, one for one."""
         changed = [*parts[:start], *syllables, *parts[start + len(syllables) :]]
         return unicodedata.normalize("NFC", "".join(letter for part in changed for letter in part))
 
@@ -107,7 +107,7 @@ def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list
     """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ counts as no consonant.
 
     Yields:
-        the letters of both syllables after the swap, or nothing if it is impossible.
+        the letters of both syllables after the swap, or nothing if the swap is impossible.
     """
     initial, other_letters = second[0], second[1:]
     if len(first) == 3:
@@ -132,7 +132,7 @@ def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
         kind: one of `KINDS`.
 
     Returns:
-        The sentence with the error; None if it has no place for an error of this kind.
+        The sentence with the error; None if the sentence has no place for an error of this kind.
     """
     if kind == "space removed":
         indices = [n for n in range(1, len(sentence) - 1)

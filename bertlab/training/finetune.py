@@ -141,7 +141,7 @@ class Evaluation:
     step: int
     """The number of training steps before the evaluation."""
     seconds: float
-    """The training time so far."""
+    """The training time so far, in seconds."""
     metrics: dict
     """The task's metrics in percent."""
     is_final: bool

@@ -121,7 +121,7 @@ def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[in
 
     Yields:
         The index of the run (from 1), how many runs there are, the configuration of the run, and an iterator over its
-        step reports and evaluations. The caller must read this iterator to its end before it continues.
+        step reports and evaluations. The caller must read this iterator to its end before requesting the next run.
     """
     from bertlab.training.finetune import run_with_evaluations
 

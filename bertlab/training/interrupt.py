@@ -61,7 +61,7 @@ class StopSignals:
 
     @contextmanager
     def handle(self) -> Iterator[None]:
-        """Handle the signals while a block runs; inside such a block, a second one has no further effect."""
+        """Handle the signals while a block runs; inside such a block, another call has no further effect."""
         if self._previous_handlers or threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -169,7 +169,7 @@ class Optimizer:
         working_model: the model that runs the forward and backward pass: `model` itself if `dtype` is float32,
             otherwise a copy of it in `dtype`.
         master_weights: the trainable parameters of `model`.
-        optimizers: the torch optimisers that update them.
+        optimizers: the torch optimisers that update the master weights.
         average: the moving average of `model`; None if there is none.
     """
 

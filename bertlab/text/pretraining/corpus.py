@@ -23,7 +23,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # if a block has exactly 16 batches, that is one pair in 32 on average.
 MIN_BATCHES = 16
 CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file of rows
-# name until version 0.1 -> current name, of the fields of corpus.json and of the members of its field `settings`
+# old name (until version 0.1) -> current name: of fields of corpus.json, and of members of its field `settings`
 OLD_NAMES = {"damages": "invalid", "damaged": "first_invalid"}
 OLD_SETTINGS = {"damaged": "invalid"}
 
@@ -72,7 +72,7 @@ class Corpus:
 
     rows: datasets.Dataset
     """One row per document: `input_ids`, `segment_lengths` (tokens of each segment; here a segment is a sentence),
-    `source` (a name) and `nth` (the index of its source in the sources and weights of corpus.json)."""
+    `source` (a name) and `nth` (the index of this source in the sources and weights of corpus.json)."""
     facts: dict
     """The content of corpus.json, with current names."""
     block_size: int = 2048
@@ -106,7 +106,7 @@ class Corpus:
 
     @property
     def source_names(self) -> list[str]:
-        """The names of its sources, without their directories."""
+        """The names of the sources of the corpus, without their directories."""
         return [Path(source).name for source in self.facts["settings"]["sources"]]
 
     def check_vocabulary(self, tokenizer: Tokenizer, directory: str | Path, owner: str | Path) -> None:

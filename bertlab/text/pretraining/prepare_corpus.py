@@ -122,7 +122,7 @@ def _make_no_text_error(sources: list[str], errors: Sequence[DataError]) -> Data
 
     Args:
         sources: the sources.
-        errors: the errors of their files and rows.
+        errors: the errors of the files and rows of these sources.
     """
     names = [make_printable(source) for source in sources]
     if not errors:
@@ -134,7 +134,7 @@ def _find_changed_settings(facts: dict, settings: dict) -> list[Message | str]:
     """Return which settings of an existing corpus differ from the requested ones.
 
     Some settings are not compared: those that did not exist when the corpus was made, the action for invalid rows if
-    the corpus has none, and the vocabulary if it is to be trained.
+    the corpus has no invalid rows, and the vocabulary if it is to be trained.
     """
     existing, requested = (
         values | {"sources": [os.path.normpath(source) for source in values["sources"]]}
@@ -178,7 +178,7 @@ def _open_build_directory(out: Path) -> Iterator[Path]:
             (build_directory / "rows").mkdir(parents=True)
             yield build_directory
             if out.exists():
-                out.rmdir()  # it was empty; this fails if another program has written to it since
+                out.rmdir()  # `out` was empty; this fails if another program has written to it since
             build_directory.rename(out)
         except OSError as error:
             raise DataError("file-unwritable", path=out, reason=error.strerror or str(error)) from error

@@ -53,11 +53,12 @@ class PairSampler:
     """Endless batches of sentence pairs; `position` is the position of the next batch.
 
     Every epoch goes through the blocks of documents in a new order, and draws and shuffles new pairs in each block.
-    Pairs at the end of a block that do not fill a batch are left out. If a block has only such pairs, they are a batch.
+    Pairs at the end of a block that do not fill a batch are left out. A block with too few pairs for a batch gives one
+    smaller batch.
 
     Args:
         corpus: the prepared corpus.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the corpus.
         batch_size: the number of pairs in a batch, over all processes.
         max_tokens: the maximum number of tokens in a pair, including [CLS] and [SEP].
         seed: the seed of the pairs and of their order.
@@ -222,7 +223,7 @@ def _draw_block(
     """Draw the pairs of the block that has the index `index` in the order of an epoch.
 
     Returns:
-        its documents, its pairs, and the order of the pairs.
+        the documents of the block, their pairs, and the order of the pairs.
     """
     block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[index])
     documents = corpus.read_documents(block)

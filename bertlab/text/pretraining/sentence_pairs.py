@@ -5,10 +5,11 @@ pairs, and neither length nor source reveals the label: a model that sees only t
 The rules are these:
 
 - A random B comes from a document of the same source and has the length of the B that it replaces.
-- A chunk is the text of one pair. Sentences longer than half its maximum length are split, and the pieces count as
-  sentences, so that every chunk has at least two. A single last sentence joins the chunk before it, or is left out.
-- Sources with few documents, such as files with one text each, count as one source, because each of them offers too few
-  other documents.
+- A chunk is the text of one pair. Sentences longer than half of a chunk's maximum length are split, and the pieces
+  count as sentences, so that every chunk has at least two. A single last sentence joins the chunk before it, or is left
+  out.
+- Sources with few documents, such as files with one text each, count as one source, because each such source offers too
+  few other documents.
 - With `random_b_position="same"`, a random B also comes from the same place of its document as the B that it replaces.
 - A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
@@ -113,8 +114,8 @@ def make_pairs(
         rng: the random number generator.
         short_probability: the probability that all pairs of a document get the same random shorter length.
         pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
-            a B from another document of the same source, and the B that it replaces is used for the next pair. If there
-            is no other document, all keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
+            a B from another document of the same source, and the replaced B is used for the next pair. If there is no
+            other document, all pairs keep their B. "order": every pair keeps its B, and half of the pairs are swapped.
             "none": one segment, [CLS] A [SEP].
         random_b_position: with "next", where in its document a random B begins. "any": anywhere, as in the paper.
             "same": at the same relative position as the B that it replaces. If that B ends its document, so does the

@@ -47,7 +47,7 @@ class Counts:
     """The errors of the first five of these rows and files."""
 
     def add(self, other: "Counts") -> None:
-        """Add the counts of another part."""
+        """Add the counts of another shard."""
         for name in ("documents", "tokens", "characters", "bytes", "invalid"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first_invalid = (self.first_invalid + other.first_invalid)[:5]

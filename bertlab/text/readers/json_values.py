@@ -21,7 +21,7 @@ DECODER = json.JSONDecoder()
 LENIENT_DECODER = json.JSONDecoder(parse_int=len)
 TOO_LONG_INTEGER = Message("row-integer-too-long")  # the reason why a row with such an integer is invalid
 # If a literal, number or escape sequence is cut off at the end of a block, the error is within this many characters of
-# that end. The longest of them, an escaped surrogate pair, has 12 characters.
+# that end. The longest of these, an escaped surrogate pair, has 12 characters.
 MAX_CUT_OFF_CHARACTERS = 16
 
 
@@ -203,5 +203,8 @@ def _read_values(file: DataFile) -> Iterator[Record]:
 
 
 def _unreadable_row(number: int, reason: Message, in_array: bool) -> Record:
-    """Make the record of an invalid value, at which reading stops; in an array, it says that later rows are lost."""
+    """Make the record of an invalid value, at which reading stops.
+
+    In an array, the reason in the record says that later rows are lost.
+    """
     return Record(number, None, Message("rows-after-unreadable", reason=reason) if in_array else reason)

@@ -118,7 +118,7 @@ def _open_parquet(file: DataFile) -> Iterator:
 
 
 def _read_records(batch, first_number: int) -> Iterator[Record]:
-    """Yield the rows of a batch, numbered from `first_number`; if a value cannot be read, read them one by one."""
+    """Yield the rows of a batch, numbered from `first_number`; if a value cannot be read, read the rows one by one."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError):  # bytes that are not UTF-8, dates beyond year 9999

@@ -20,7 +20,8 @@ from bertlab.text.readers.tables import (
 )
 
 PASTED_TABLE_NAME = Message("pasted-table")  # the name of a pasted table in messages
-COLUMN_NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")  # matches a column name or nothing, but not a sentence
+# Matches a column name or an empty text, but not a sentence.
+COLUMN_NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")
 
 
 def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:

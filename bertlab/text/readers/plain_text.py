@@ -65,7 +65,7 @@ class PlainText(FileFormat):
 
 
 def read_lines(file: DataFile) -> Iterator[Record]:
-    """Yield a record for each line of a file, except for blank lines; its number is the number of the line."""
+    """Yield a record for each line of a file, except for blank lines; the record has the number of the line."""
     for number, line in enumerate(file.lines(), 1):
         if not line.strip():
             continue

@@ -107,10 +107,10 @@ def has_split(source: str | Path, split: str) -> bool:
 
 
 def available_splits(source: str | Path, splits: Sequence[str], usual_name: str) -> tuple[str, ...]:
-    """Return those splits of a task that a source has.
+    """Return the splits of a task that exist in a source.
 
     Args:
-        splits: their names in the task, such as ("validation_matched", "validation_mismatched").
+        splits: the names of the splits in the task, such as ("validation_matched", "validation_mismatched").
         usual_name: the usual name of the split, which is tried if a directory or data set has none of `splits`.
 
     Returns:

@@ -38,7 +38,7 @@ def close_story(world: Simulation, is_happy: bool) -> None:
     world.happen("end_happy" if is_happy else "end_sad")
 
 
-# `run_plot` chooses one at random, so another order would change the stories of every seed
+# `run_plot` chooses one of these plots at random, so another order would change the stories of every seed
 PLOTS: tuple[Plot, ...] = (
     lost, broken, shopping, rainy, lesson, present, borrowed, contest, stray, thief, delivery, busy_day, letter,
     sharing,

@@ -1,10 +1,10 @@
-"""Turn events into sentences: choose a wording, and a name, pronoun or noun phrase for each person and thing in it.
+"""Turn events into sentences: choose a wording, and in it a name, pronoun or noun phrase for each person and thing.
 
 A pronoun is used only if it has one possible referent: the person was mentioned in this sentence or the previous one,
 and all other people who were mentioned there or take part in the event are known to have another gender.
 
 Sentences of training and held-out worlds are disjoint by construction: the checksum of a sentence decides which of the
-two may contain it, and a sentence is drawn again until its checksum fits.
+two may contain it, and other sentences for the event are tried at random until the checksum of one fits.
 """
 
 import random
@@ -19,7 +19,7 @@ from bertlab.text.story_world.simulation import Event, Participant, Person, Thin
 from bertlab.text.story_world.wordings import Slot, Wording, choose_particle, parse_wording
 
 MAX_DRAWS = 24
-"""How often a sentence is drawn for an event before the story is given up."""
+"""How many random sentences are tried for an event before the story is given up."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Sentence:
 
 
 class NoWordingForEvent(Exception):
-    """Raised if no drawn sentence for an event is allowed in this part of the data (training or held-out)."""
+    """Raised if none of the sentences tried for an event is allowed in this part of the data (training or held-out)."""
 
 
 class Narrator:
@@ -87,7 +87,7 @@ class Narrator:
         """Write the sentence of an event.
 
         Raises:
-            NoWordingForEvent: the checksums of all drawn sentences belong to the other part of the data.
+            NoWordingForEvent: the checksums of all sentences tried belong to the other part of the data.
         """
         wordings = self._wordings[event.kind]
         for _ in range(MAX_DRAWS):

@@ -58,7 +58,7 @@ class Event:
 class Simulation:
     """The world of one story: its people and things, their current state, and the events so far, in paragraphs.
 
-    The other fields are its state, which the events change.
+    The fields after `seed` are the state of this world, which the events change.
     """
 
     lexicon: Lexicon

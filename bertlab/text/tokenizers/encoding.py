@@ -49,15 +49,15 @@ class SpecialTokens:
     """The names of the special tokens of a vocabulary, such as "[CLS]" or "<s>"."""
 
     pad: str
-    """Padding."""
+    """The token for padding."""
     unk: str
-    """A word that is not in the vocabulary."""
+    """The token for a word that is not in the vocabulary."""
     cls: str
-    """The beginning of an input."""
+    """The token at the beginning of an input."""
     sep: str
-    """The end of a text."""
+    """The token at the end of a text."""
     mask: str
-    """A word to predict."""
+    """The token in place of a word to predict."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
         Returns:
             (index of the word, offsets of the token boundaries inside the candidate) for each occurrence.
         """
-        matches, last = [], (-1, 0)  # `last`: the index of the word and the end of the last match
+        matches, last = [], (-1, 0)  # `last`: the word index and the end offset of the last match
         for word_index, start, end in occurrences[candidate]:
             overlaps, offsets = word_index == last[0] and start < last[1], boundaries[word_index]
             if start in offsets and end in offsets and not overlaps:

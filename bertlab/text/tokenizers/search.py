@@ -40,7 +40,7 @@ class WordSearch:
 
 @dataclass(frozen=True)
 class Merge:
-    """Two neighbouring tokens that training joined to a new one."""
+    """Two neighbouring tokens that training joined into a new one."""
 
     left: str
     """The first token."""
@@ -153,7 +153,7 @@ def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHis
 
 
 def _find_splits(token: str, vocab: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of tokens with smaller ids that can be joined to a token."""
+    """Yield each pair of tokens that, joined, give `token`; both have smaller ids than `token`."""
     prefix = CONTINUATION if token.startswith(CONTINUATION) and len(token) > len(CONTINUATION) else ""
     text, limit = _remove_prefix(token), vocab[token]
     for cut in range(1, len(text)):

@@ -24,10 +24,10 @@ class Importance:
     """The importance of every head and every neuron."""
 
     heads_LN: torch.Tensor
-    """The expected |A_h . dL/dA_h| of every head, A_h being its output, divided by the norm over the heads of its layer
+    """The expected |A_h . dL/dA_h| of every head (A_h: its output), divided by the norm over the heads of its layer
     (Michel et al. 2019, arXiv 1905.10650, section 4 and equation 2); 0 for heads that are pruned already."""
     neurons_LI: torch.Tensor
-    """The expected |a_i . dL/da_i| of every neuron, a_i being its activation at all tokens of a batch (Molchanov et al.
+    """The expected |a_i . dL/da_i| of every neuron (a_i: its activation at all tokens of a batch; Molchanov et al.
     2017, arXiv 1611.06440, equation 8; Hou et al. 2020, arXiv 2004.04037, section 2.1 for BERT)."""
 
 
@@ -74,7 +74,7 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
             model.zero_grad(set_to_none=True)
             loss(scaled_model, batch).value.backward()
             for scale_LBN in scaled_model.scales:
-                # The loss is the mean over the rows of the batch, so each row's gradient is divided by their number.
+                # The loss is the mean over the rows of the batch, so a row's gradient is divided by the number of rows.
                 heads_LN += scale_LBN.grad.abs().sum(1)
             for layer, encoder_layer in enumerate(model.encoder.layers):
                 weight_HI = encoder_layer.feed_forward.down.weight

@@ -21,7 +21,7 @@ class Measurements:
     parameters: int
     """The number of weights that are not zero; for an ONNX file, those of the model that it was made from."""
     latency_ms: float
-    """The median time of one text in milliseconds."""
+    """The median time that one text takes, in milliseconds."""
     texts_per_second: float
     """The throughput of batches: the median over the repetitions."""
     metrics: dict
