@@ -18,7 +18,7 @@ from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.windows import make_span_features
 from bertlab.training.devices import describe_hardware
 
-SAMPLE_ROWS = 4000  # rows in the sample that decides how many processes the peer gets
+SAMPLE_ROWS = 4000  # the peer is first timed on this many rows, to choose its number of processes
 
 
 @dataclass(frozen=True)

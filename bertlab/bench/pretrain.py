@@ -154,14 +154,14 @@ def measure_flop_per_token(loop: TrainingLoop) -> float:
 
 
 def measure_pair_speed(corpus: Path, batch_size: int, max_tokens: int) -> float:
-    """Return the speed at which one process samples sentence pairs, in tokens per second.
+    """Return the speed at which one process makes sentence pairs, in tokens per second.
 
     If training is faster than this, its steps wait for data.
     """
     pairs = PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), batch_size, max_tokens, seed=1)
     next(pairs)  # a first batch, which opens the files
     tokens, blocks, start = 0, {(pairs.position.epoch, pairs.position.block)}, time.perf_counter()
-    while len(blocks) < 3:  # the pairs of a block are sampled together, so whole blocks are timed
+    while len(blocks) < 3:  # the pairs of a block are made together, so whole blocks are timed
         tokens += int(next(pairs).inputs.attention_mask_BT.sum())
         blocks.add((pairs.position.epoch, pairs.position.block))
     return tokens / (time.perf_counter() - start)

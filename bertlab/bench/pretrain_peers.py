@@ -1,7 +1,7 @@
 """The implementation that `bertlab bench pretrain` compares bertlab with (the peer).
 
 It is a training loop for transformers' `BertForPreTraining`. Its batches contain either the padded
-sentence pairs that bertlab samples, or full rows, which need no padding.
+sentence pairs that bertlab makes, or full rows, which need no padding.
 
 Shape legend: B batch, T tokens, P slots for the predicted tokens of all rows. Every row has equally many slots, and may
 leave some of them empty.
@@ -32,7 +32,7 @@ class Batches(Protocol):
 
 
 class PaddedPairs:
-    """The padded sentence pairs that bertlab samples.
+    """The padded sentence pairs that bertlab makes.
 
     Args:
         batches: the source of the pairs.

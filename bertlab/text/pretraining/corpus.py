@@ -1,7 +1,7 @@
 """A prepared corpus: documents that were split into sentences, tokenised and shuffled once.
 
 It is a directory with memory-mapped Arrow rows (one per document) and `corpus.json` (how the corpus was made). Every
-epoch draws new sentence pairs and masks from it. `prepare_corpus` writes a corpus.
+epoch makes new random sentence pairs and masks from it. `prepare_corpus` writes a corpus.
 
 Shape legend: D documents.
 """
@@ -76,7 +76,7 @@ class Corpus:
     facts: dict
     """The content of corpus.json, with current names."""
     block_size: int = 2048
-    """The maximum number of documents in a block. Pairs are drawn and shuffled within a block."""
+    """The maximum number of documents in a block. Pairs are made and shuffled within a block."""
 
     @classmethod
     def open(cls, directory: str | Path) -> "Corpus":
@@ -159,7 +159,7 @@ class Corpus:
         return Documents(tokens, sentence_start, document_start, source_D, np.arange(size))
 
     def draw_repetitions(self, block: int, rng: np.random.Generator) -> np.ndarray | None:
-        """Draw how many times an epoch uses each document of a block, from the weight of its source.
+        """Choose at random how many times an epoch uses each document, by the weight of the document's source.
 
         With a weight of 2.5, each document is used twice, and a random half of them a third time.
 

@@ -100,7 +100,7 @@ class MaskRule:
 
 
 def draw_uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
-    """Draw numbers from [0, 1), float32 [B, size], as a pure function of (key, stream, column).
+    """Compute random numbers from [0, 1), float32 [B, size], as a pure function of (key, stream, column).
 
     Different values of `stream` give independent numbers for the same key.
 
@@ -122,7 +122,7 @@ def draw_uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
 
 
 def draw_replacement_kinds(key_B: torch.Tensor, size: int, rule: MaskRule) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw for each predicted token whether [MASK], a random token or nothing replaces it.
+    """Choose at random for each predicted token whether [MASK], a random token or nothing replaces it.
 
     Args:
         key_B: as in `mask_tokens`.

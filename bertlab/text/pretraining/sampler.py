@@ -52,7 +52,7 @@ class LongPairs:
 class PairSampler:
     """Endless batches of sentence pairs; `position` is the position of the next batch.
 
-    Every epoch goes through the blocks of documents in a new order, and draws and shuffles new pairs in each block.
+    Every epoch goes through the blocks of documents in a new order, and makes and shuffles new pairs in each block.
     Pairs at the end of a block that do not fill a batch are left out. A block with too few pairs for a batch gives one
     smaller batch.
 
@@ -68,7 +68,8 @@ class PairSampler:
         pair_objective: the sentence-pair objective.
         long_pairs: the long pairs of the last part of a run; None for no long pairs. A batch of long pairs has fewer
             pairs, but about as many tokens.
-        prefetch_blocks: how many blocks are drawn in advance, each by one worker process; this changes no batch.
+        prefetch_blocks: for how many blocks the pairs are made in advance, each block by one worker process; this
+            changes no batch.
         random_b_position: where in its document a random B begins, see `make_pairs`. In long pairs, it is always "any".
         pairs_only_share: the share of the run, at its start, in which nothing is masked.
         mask_copies: the number of epochs after which the same pairs and masks are repeated, in the same order; 0 for
@@ -155,7 +156,7 @@ class PairSampler:
         return replace(position, epoch=position.epoch + 1, block=0, row=0)
 
     def _get_block(self, position: Position) -> "BlockPairs":
-        """Return the pairs of the block at a position: the current ones, prefetched ones, or newly drawn ones."""
+        """Return the pairs of the block at a position: the current ones, prefetched ones, or newly made ones."""
         block_start = replace(position, row=0)
         if self._current is None or self._current[0] != block_start:
             pending = self._pending.pop(block_start, None)
@@ -181,7 +182,7 @@ class PairSampler:
         return self.seed, epoch, position.block, max_tokens, self.pair_objective, random_b_position
 
     def _prefetch(self, position: Position) -> None:
-        """Let worker processes draw the blocks after a position, except those that they are already drawing."""
+        """Let worker processes make the pairs of the blocks after a position, unless they are doing so already."""
         if self.prefetch_blocks and self._pool is None:
             self._pool = ProcessPoolExecutor(self.prefetch_blocks, initializer=_start_worker, initargs=(self.corpus,))
             weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
@@ -220,7 +221,7 @@ def _draw_block(
     pair_objective: PairObjectiveName,
     random_b_position: RandomBPosition,
 ) -> BlockPairs:
-    """Draw the pairs of the block that has the index `index` in the order of an epoch.
+    """Make random pairs from the block that has the index `index` in the order of an epoch.
 
     Returns:
         the documents of the block, their pairs, and the order of the pairs.

@@ -27,7 +27,7 @@ import numpy as np
 
 IS_NEXT, NOT_NEXT = 0, 1  # the labels of next-sentence prediction
 IN_ORDER, SWAPPED = 0, 1  # the labels of sentence-order prediction
-MIN_DOCUMENTS = 16  # sources with fewer documents share one pool from which random Bs are drawn
+MIN_DOCUMENTS = 16  # sources with fewer documents share one pool from which random Bs come
 
 PairObjectiveName = Literal["next", "order", "none"]
 """Next-sentence prediction, sentence-order prediction, or no sentence-pair objective."""
@@ -227,9 +227,9 @@ def _draw_other_document(
     min_tokens: int,
     rng: np.random.Generator,
 ) -> int:
-    """Draw a document that is neither the document with index `d` nor a copy of it.
+    """Choose at random a document that is neither the document with index `d` nor a copy of this document.
 
-    Sixteen documents are drawn, and the first with at least `min_tokens` tokens is used, so that random Bs are not
+    The first of sixteen random documents that has at least `min_tokens` tokens is used, so that random Bs are not
     shorter than the Bs that follow A.
     """
     sample = candidates[rng.integers(0, len(candidates), 16)]
@@ -272,12 +272,12 @@ def _find_chunk_end(cuts: list[int], first: int, target: int) -> int:
 def _draw_span(
     cuts: np.ndarray, length: int, is_minimum: bool, rng: np.random.Generator, position: float | None = None
 ) -> tuple[int, int]:
-    """Draw consecutive whole sentences of a document.
+    """Choose consecutive whole sentences of a document at random.
 
     Args:
         cuts: where each sentence of the document begins, then where the document ends.
-        length: the number of tokens to draw.
-        is_minimum: whether to draw at least `length` tokens, if the document has so many; if False, as close to
+        length: the number of tokens to choose.
+        is_minimum: whether to choose at least `length` tokens, if the document has so many; if False, as close to
             `length` as possible.
         rng: the random number generator.
         position: where to begin, as a share of the document; earlier if too little would follow. 1: the span ends

@@ -231,7 +231,7 @@ def _encode_sentences(sentences: list[str]) -> Iterator[np.ndarray]:
 
 
 def _write_documents(documents: list[tuple[np.ndarray, list[int]]], shard: Shard, rng, writer) -> list[int]:
-    """Draw a bucket for each document, write one record batch for each bucket drawn, and return these buckets."""
+    """Assign each document to a random bucket, write a record batch for each bucket used, and return these buckets."""
     bucket_D = rng.integers(_job.num_buckets, size=len(documents))
     ids_type, lengths_type = (_job.schema.field(name).type for name in ("input_ids", "segment_lengths"))
     buckets = np.unique(bucket_D).tolist()

@@ -24,9 +24,9 @@ class FileScan:
     """The columns, the number of rows and the first rows of a file."""
 
     columns: tuple[str, ...]
-    """The names of its columns; `TEXT_COLUMN` alone for plain text."""
+    """The names of the columns; `TEXT_COLUMN` alone for plain text."""
     num_rows: int
-    """The number of its rows, including those that cannot be read."""
+    """The number of rows, including those that cannot be read."""
     sample: tuple[dict, ...] = ()
     """The first rows that can be read, at most `SAMPLE_ROWS`; each is {column: the beginning of the value as text}."""
 

@@ -32,13 +32,13 @@ class Section:
     """A part of a file that can be read separately, so that several processes can share a large file."""
 
     start: int = 0
-    """Where it begins, in bytes or another unit of the format (row groups of Parquet)."""
+    """Where the section begins, in bytes or another unit of the format (row groups of Parquet)."""
     end: int | None = None
-    """Where it ends, in the same unit; None for the end of the file."""
+    """Where the section ends, in the same unit; None for the end of the file."""
     size: int = 0
     """The approximate size in bytes; 0 if unknown."""
     rows_before: int | None = None
-    """The number of rows or lines before it; None if the lines before byte `start` must be counted."""
+    """The number of rows or lines before the section; None if the lines before byte `start` must be counted."""
 
 
 class FileFormat(ABC):

@@ -27,17 +27,17 @@ class Mention:
     """A part of a sentence that refers to something that takes part in the event."""
 
     start: int
-    """The position of its first character in the sentence."""
+    """The position of the first character of the mention in the sentence."""
     end: int
-    """The position after its last character."""
+    """The position after the last character of the mention."""
     role: str
-    """Its role in the event; "a.job" for the job of the role a."""
+    """The role of the referent in the event; "a.job" for the job of the role a."""
     referent: Participant
-    """The person or thing that it mentions."""
+    """The person or thing that is mentioned."""
     kind: str
     """"name", "pronoun" or "omitted" for a person, otherwise "phrase" (also for a person without a name)."""
     case: str
-    """The case of its slot, such as "subj"."""
+    """The case of the slot that the mention fills, such as "subj"."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Sentence:
     text: str
     """The text."""
     event: Event
-    """The event that it tells."""
+    """The event that the sentence tells."""
     mentions: tuple[Mention, ...]
     """The mentions of people and things, in order."""
 
@@ -106,7 +106,7 @@ class Narrator:
         return self._draw_sentence(event, wording).text
 
     def _draw_sentence(self, event: Event, wording: Wording) -> Sentence:
-        """Write a sentence with a wording; the connective and the mentions are drawn at random."""
+        """Write a sentence with a wording; the connective and the mentions are chosen at random."""
         rng = self.rng
         text = ""
         if wording.takes_connective and event.link and rng.random() < self._connectives["share"]:

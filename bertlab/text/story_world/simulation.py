@@ -83,7 +83,7 @@ class Simulation:
     """Which person knows how to do which task."""
 
     def __post_init__(self):
-        """Draw the theme, the people (hero, friend and expert), and the places, things and words that plots use."""
+        """Choose at random the theme, the people (hero, friend, expert), and the places, things and words for plots."""
         rng, lexicon = self.rng, self.lexicon
         self.theme = rng.choice(lexicon.themes)
         theme, words = self.theme, lexicon.words
@@ -127,9 +127,9 @@ class Simulation:
         """Add an event.
 
         Args:
-            kind: its kind, a key of `events.toml`.
-            cause: the event that led to it.
-            link: its relation to the event before: "then", "so", "but", or "".
+            kind: the kind of the event, a key of `events.toml`.
+            cause: the earlier event that led to the new one.
+            link: the relation to the event before: "then", "so", "but", or "".
             state: what changed.
             roles: who and what takes part. Roles that every event shares (place, day, hero, friend) are added.
         """

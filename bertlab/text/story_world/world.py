@@ -17,21 +17,21 @@ class Story:
     text: str
     """The text; a line per paragraph."""
     sentences: tuple[Sentence, ...]
-    """Its sentences in order."""
+    """The sentences of the story, in order."""
     starts: tuple[int, ...]
     """Where each sentence begins in `text`."""
     paragraph_sizes: tuple[int, ...]
     """The number of sentences of each paragraph."""
     plot: str
-    """The name of its plot."""
+    """The name of the plot."""
     is_happy: bool
-    """Whether it ends well."""
+    """Whether the story ends well."""
     world: Simulation
     """The simulated world in which the story happens, in its state at the end."""
 
     @property
     def events(self) -> list[Event]:
-        """Its events, one for each sentence."""
+        """The events of the story, one for each sentence."""
         return [sentence.event for sentence in self.sentences]
 
 
@@ -73,7 +73,7 @@ class StoryWorld:
             try:
                 paragraphs = [_write_paragraph(narrator, events) for events in world.paragraphs]
             except NoWordingForEvent:
-                # This is rare: all sentences drawn for an event belong to the other part (training or held-out).
+                # This is rare: all sentences tried for an event belong to the other part (training or held-out).
                 continue
             return _join_paragraphs(paragraphs, plot, is_happy, world)
 

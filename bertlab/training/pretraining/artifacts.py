@@ -175,7 +175,7 @@ class RunArtifacts:
 
 
 def is_snapshot_step(step: int) -> bool:
-    """Whether a snapshot is due after this step: it is after the steps 0, 10, 30, 100, 300, 1000, ...
+    """Whether a snapshot is due after this step. Snapshots are due after steps 0, 10, 30, 100, 300, 1000, ...
 
     >>> [step for step in range(1001) if is_snapshot_step(step)]
     [0, 10, 30, 100, 300, 1000]
@@ -186,7 +186,7 @@ def is_snapshot_step(step: int) -> bool:
 
 @torch.no_grad()
 def _reopen_as_stored(model: nn.Module) -> nn.Module:
-    """Copy a model as if it were saved and loaded: its checkpoint stores the weights in half precision."""
+    """Copy a model as if it were saved and loaded: a checkpoint stores the weights in half precision."""
     reopened_model = copy.deepcopy(model)
     for parameter in reopened_model.parameters():
         parameter.copy_(parameter.half())
