@@ -40,10 +40,10 @@ class AttentionSummary:
 def find_most_striking_weight(attention: AttentionMap) -> AttentionSummary:
     """Find the attention weight that is furthest above the mean of its head's other weights with the same offset.
 
-    The offset is the key's position minus the query's. Such a weight depends on the text and is not a habit of its
-    head: if a head always attends to the token two positions ahead, for example, none of these weights is chosen. A
-    pair of query and key is left out if one of them is a special token or punctuation, if they are neighbours, or if
-    they are the same token. If no pair remains, these conditions are relaxed step by step.
+    The offset is the key's position minus the query's. Such a weight depends on the text, not only on
+    the head: if a head always attends to the token two positions ahead, for example, no weight with this offset is
+    chosen. A pair of query and key is left out if one of them is a special token or punctuation, if they are
+    neighbours, or if they are the same token. If no pair remains, these conditions are relaxed step by step.
     """
     probs_LNTT, tokens = attention.probs_LNTT, attention.tokens
     position_T = np.arange(len(tokens))

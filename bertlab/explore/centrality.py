@@ -65,7 +65,7 @@ def choose_sentences(
 ) -> tuple[list[int], list[int]]:
     """Choose central sentences that differ from each other, one at a time (maximal marginal relevance).
 
-    A sentence that repeats three consecutive words of a chosen one is left out (trigram blocking).
+    A sentence that repeats three consecutive words of a chosen sentence is left out (trigram blocking).
 
     Args:
         texts: the sentences.

@@ -10,7 +10,7 @@ from bertlab.tasks.registry import TASK_TYPES, list_types_for_command, list_type
 from bertlab.tasks.task_type import TaskType
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-MAX_RECORDED_VALUE = 1e9  # if a recorded value range of a regression has a larger number, it is ignored as damaged
+MAX_RECORDED_VALUE = 1e9  # a value range with a larger number counts as damaged and is ignored
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,6 +1,7 @@
-"""Split the score of each choice into its products with the vector W (Devlin et al. 2019, section 4.4).
+"""Split the score of each choice into the products that add up to it (Devlin et al. 2019, section 4.4).
 
-W is the weight of the multiple-choice output layer.
+A product is one component of the choice's pooled [CLS] vector times the same component of the vector W, which is the
+weight of the multiple-choice output layer.
 
 Shape legend: C choices, H hidden.
 """
@@ -32,9 +33,9 @@ class ChoiceScores:
 def compute_choice_scores(
     model: Bert, choices: Sequence[str], encodings: Sequence[Encoding], pad_id: int
 ) -> ChoiceScores:
-    """Predict the probability of every choice, and split its score into products.
+    """Predict the probability of every choice, and split the score of the choice into products.
 
-    The sum of a choice's products and the bias is its score.
+    The score of a choice is the sum of its products plus the bias.
 
     Args:
         model: the model.

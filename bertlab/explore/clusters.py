@@ -14,7 +14,7 @@ import numpy as np
 from bertlab.explore.word_endings import list_content_words
 
 MIN_TEXTS = 5  # with fewer distinct vectors, there are no clusters, and every map is made by PCA
-REDUCED_SIZE = 10  # dimensions in which density is measured: in hundreds of them, all distances are similar
+REDUCED_SIZE = 10  # dimensions in which density is measured: in hundreds of dimensions, all distances are similar
 MAP_SIZE = 50  # dimensions to which PCA reduces the vectors before t-SNE makes a map of them
 NUM_WORDS = 4  # the maximum number of words in the name of a cluster
 NO_CLUSTER = -1  # the label of a text that is in no cluster
@@ -28,11 +28,11 @@ class Cluster:
     """A group of similar texts."""
 
     words: tuple[str, ...]
-    """Its most typical words, most typical first; () if its texts have no words."""
+    """The most typical words of the texts, most typical first; () if the texts have no words."""
     members: tuple[int, ...]
-    """The indices of its texts, in order."""
+    """The indices of the texts in the cluster, in order."""
     centre: int
-    """The index of its most central text: the one whose vector has the largest cosine with the mean of the cluster."""
+    """The index of the most central text, whose vector has the largest cosine with the mean vector of the cluster."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def cluster_sentences(
         texts: the texts.
         vectors_SP: their vectors, of length 1.
         min_size: the smallest number of texts in a cluster, at least 2; 0 derives it from the number of texts.
-        unreadable_indices: the indices of texts whose vectors mean little; they are in no cluster.
+        unreadable_indices: the indices of texts whose vectors mean little; such texts are put in no cluster.
 
     Source: Campello et al. 2013 (HDBSCAN), after a reduction by PCA; Grootendorst 2022 (arXiv 2203.05794), section 3.3,
     for the words.
@@ -82,7 +82,7 @@ def cluster_sentences(
 
 
 def choose_min_size(count: int) -> int:
-    """Choose how many texts a cluster must have at least, for a number of all texts.
+    """Choose the minimum number of texts in a cluster, given the number of all texts.
 
     >>> [choose_min_size(count) for count in (10, 40, 400, 5000)]
     [3, 3, 8, 28]
@@ -151,7 +151,7 @@ def map_sentences(vectors_SP: np.ndarray, method: MapMethod = "tsne", seed: int 
     distinct_UP, row_S = np.unique(vectors_SP, axis=0, return_inverse=True)
     count = len(distinct_UP)
     points = np.zeros((count, 2), np.float32)
-    if count < MIN_TEXTS or method == "pca":  # too few points have no neighbourhoods
+    if count < MIN_TEXTS or method == "pca":  # with so few points, no point has a neighbourhood
         reduced = reduce_vectors(distinct_UP, 2) if count > 1 else points
         points[:, : reduced.shape[1]] = reduced
     elif method == "umap":

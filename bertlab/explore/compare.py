@@ -5,7 +5,7 @@ otherwise their words. These tokens or words are called units. If both sides hav
 are compared one to one; otherwise, only the units that occur on both sides are compared.
 
 Attention between words is the sum over the tokens of the attended word and the mean over the tokens of the attending
-word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows are scaled to sum to 1 over the compared units.
+word (Clark et al. 2019, arXiv 1906.04341, section 4). Rows of attention are scaled to sum to 1 over the compared units.
 
 Shape legend: T tokens, U units, H hidden, N heads, L layers (of the first side), M layers (of the second side), P pairs
 of units, X any dimensions before the units. For hidden states, L and M also count the embeddings: index 0 is the
@@ -39,13 +39,13 @@ class Unit:
     second: str
     """The text of the unit on the second side."""
     first_positions: tuple[int, ...]
-    """The positions of its tokens on the first side."""
+    """The positions of the unit's tokens on the first side."""
     second_positions: tuple[int, ...]
-    """The positions of its tokens on the second side."""
+    """The positions of the unit's tokens on the second side."""
     first_tokens: tuple[str, ...]
-    """Its tokens on the first side."""
+    """The unit's tokens on the first side."""
     second_tokens: tuple[str, ...]
-    """Its tokens on the second side."""
+    """The unit's tokens on the second side."""
 
     @property
     def is_split_differently(self) -> bool:
@@ -94,7 +94,7 @@ class Comparison:
 
     @property
     def distance_difference_LN(self) -> np.ndarray:
-        """The difference of each head's mean attention distance, second minus first side, in units."""
+        """The difference of each head's mean distance from query to key, second minus first side, in units."""
         return mean_distance(self.second_MNUU) - mean_distance(self.first_LNUU)
 
     @property

@@ -24,7 +24,7 @@ from bertlab.text.readers.rows import format_cell, format_text
 
 # the commands whose predictions a job can make, by their names on the command line
 COMMANDS = ("classify", "tag", "answer", "embed", "next-sentence")
-PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after so many seconds or rows, the first one after 1 s
+PART_SECONDS, PART_ROWS = 5.0, 2_000  # a part ends after this many seconds or rows, the first part after 1 s
 MAX_TEXT_CHARACTERS = 100_000  # a row with a longer text gets an error instead of a prediction
 # {command: how many rows are computed at once}; 16 for all other commands. After each such group of rows, the job
 # checks whether the part should end and whether the job was cancelled.
@@ -137,7 +137,7 @@ def run_job(session: Session, directory: Path) -> JobState:
     part_end = started + 1.0
 
     def store_rows() -> None:
-        """Write the predicted rows as one part, store the progress, and begin the next part."""
+        """Write the results in `rows` as one part, store the progress, and begin the next part."""
         nonlocal rows, state, part_end
         if rows:
             write_part(directory, state.done, rows)
@@ -162,7 +162,7 @@ def run_job(session: Session, directory: Path) -> JobState:
 
 
 class _RowPredictor:
-    """Makes the predictions for rows of a file. Equal texts are predicted once."""
+    """Makes the predictions for rows of a file. For equal texts, the prediction is made once."""
 
     def __init__(self, session: Session, job: FileJob):
         self.session, self.job = session, job
@@ -223,7 +223,7 @@ class _RowPredictor:
         return [{name: value for name, value in row.items() if name not in ("text", "pair")} for row in rows]
 
     def _answer(self, passage: str, question: str) -> dict:
-        """Answer one question; the answer is "" if the passage does not contain one."""
+        """Answer one question; the answer is "" if the passage does not contain an answer."""
         try:
             answers = self.session.answer(question, passage, n_best=1)
         except MissingHead:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from bertlab.config.files import fill_atomically
 from bertlab.explore.batch_predict import PREDICTION_COLUMNS
 
-INPUT_PREFIX, OUTPUT_PREFIX = "in:", "out:"  # prefixes of the columns of a part
+INPUT_PREFIX, OUTPUT_PREFIX = "in:", "out:"  # prefixes of the column names in a part
 STORED_NAME = b"field"  # key in the metadata of a column of the results; its value is the column's name in the parts
 
 

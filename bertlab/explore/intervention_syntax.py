@@ -7,7 +7,7 @@ Parts are separated by commas; layers, heads and positions are counted from 0:
     0.3s           ablate every head of layer 0 except head 3;  0s  restores all heads of layer 0
     r1.2.5-u       in layer 1, head 2, position 5 attends uniformly to all positions
     r1.2.5-7:1     in that head, position 5 attends only to position 7;  r1.2.5-0:0.6-7:0.2  only to positions 0 and 7,
-                   in the ratio 0.6 to 0.2;  r1.2.5  restores its attention
+                   in the ratio 0.6 to 0.2;  r1.2.5  restores the attention of position 5
     h2.5-1.4       after layer 2, position 5 gets the hidden state that another text has after layer 1 at position 4;
                    e stands for the embeddings (he.5-e.4), and a for every position (h2.a-2.a), for which the other
                    text needs as many tokens as the input;  h2.5  restores the hidden state

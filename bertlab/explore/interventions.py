@@ -132,7 +132,7 @@ def compute_effects_by_layer(
         check_layer(layer, model.config.num_layers)
     trace = Trace.of("hidden")
     batch = make_batch_of_one(prediction.encoding, find_device(model))
-    batch = replace(batch, attention_mask_BT=None)  # it has no padding
+    batch = replace(batch, attention_mask_BT=None)  # a batch of one input has no padding
     logits_C = _compute_logits(prediction, model(batch, trace=trace).hidden_BTH)[0]
     best = int(logits_C.argmax())
     log_odds_before = float(log_odds(logits_C)[best])

@@ -22,9 +22,9 @@ class RankedSentence:
     text: str
     """The candidate."""
     index: int
-    """Its index in the list of candidates, from 0."""
+    """The index of the candidate in the list of all candidates, from 0."""
     probability: float
-    """The probability that it follows (NSP) or is in order (SOP), 0..1."""
+    """The probability that the candidate follows sentence A (NSP), or that the two are in order (SOP), 0..1."""
 
 
 @dataclass(frozen=True)

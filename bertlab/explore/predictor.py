@@ -209,7 +209,8 @@ class Predictor(CheckpointInfo):
         """Compute a unit vector (norm 1) for each text -> float32 [texts, P].
 
         If the checkpoint contains files of `sentence-transformers` that specify a pooling, the vector is made by this
-        pooling; otherwise it is the mean of the text's last hidden states. The product of two vectors is their cosine.
+        pooling; otherwise it is the mean of the text's last hidden states. The dot product of two vectors is their
+        cosine.
 
         Raises:
             CheckpointError: the vectors need a module that bertlab does not have.

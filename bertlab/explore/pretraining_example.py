@@ -1,13 +1,13 @@
 """One example of pre-training: a sentence pair, its masks, the predictions of a checkpoint and their losses.
 
 The pair, the masks and the losses are computed by the functions that `bertlab pretrain` uses, so the losses are those
-of a training step on a batch of this one pair, without dropout. One random choice of the pair and
-the masks is called a draw. It depends only on its seed, the text and the settings.
+of a training step on a batch of this one pair, without dropout. One random choice of the pair and the masks is called a
+draw. A draw depends only on its seed, the text and the settings.
 
 A slot is a place for one token that the model has to predict; the slots that are not needed have the label `IGNORED`.
 
-Shape legend: P slots (K in `draw_replacement_kinds`), R the [CLS] followed by the P slots,
-H hidden, T tokens, V vocabulary, D documents, B batch (one row), E sentence pairs (one).
+Shape legend: P slots (K in `draw_replacement_kinds`), R rows of which the first belongs to [CLS] and the others to the
+slots, H hidden, T tokens, V vocabulary, D documents, B batch (one row), E sentence pairs (one).
 """
 
 from collections.abc import Iterable, Sequence
@@ -86,9 +86,10 @@ class ExampleDrawer:
         model: a model with an MLM output layer.
         tokenizer: its tokenizer.
         checkpoint_objective: the sentence-pair objective that the model was trained on.
-        text: the document that A comes from.
+        text: the document that sentence A comes from.
         settings: how examples are drawn.
-        documents: the documents that random Bs come from; None for `read_documents` in the language of the text.
+        documents: the documents that a random sentence B comes from; None for `read_documents` in the language of the
+            text.
 
     Raises:
         MissingHead: the model has no MLM output layer.
@@ -133,7 +134,7 @@ class ExampleDrawer:
     def draw(self, seed: int) -> _Draw:
         """Draw the pair with this seed, as `bertlab pretrain` draws the first pair of a document.
 
-        In a text that is longer than a pair, the pair begins at a random sentence, as it would for a chunk in the
+        If the text is longer than a pair, the pair begins at a random sentence, as it would for a chunk in the
         middle of a document. All pairs have the full length, while pre-training makes one in ten shorter.
         """
         require_positive(seed=seed)

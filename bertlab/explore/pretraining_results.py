@@ -70,9 +70,9 @@ class TokenPrediction:
     token: str
     """The true token, which is the label."""
     id: int
-    """Its token id."""
+    """The id of the true token."""
     replacement_kind: ReplacementKind
-    """What replaces it in the input."""
+    """What replaces the true token in the input."""
     input_token: str
     """The token that the model reads here."""
     probability: float

@@ -23,9 +23,9 @@ class TokenRow:
     token: str
     """The text of the token in the vocabulary."""
     start: int
-    """The index of its first character in text A or B, whichever contains it; 0 for the added [CLS] and [SEP]."""
+    """The index of the token's first character in its text, A or B; 0 for the added [CLS] and [SEP]."""
     end: int
-    """The index after its last character; 0 for the added [CLS] and [SEP]."""
+    """The index after the token's last character; 0 for the added [CLS] and [SEP]."""
     segment: int
     """0 for text A, 1 for text B."""
     special: bool
@@ -39,14 +39,14 @@ class WordEffect:
     text: str
     """The word."""
     start: int
-    """The index of its first character in its text."""
+    """The index of the word's first character in the text that contains the word."""
     end: int
-    """The index after its last character."""
+    """The index after the word's last character."""
     second: bool
     """Whether the word is in the second text."""
     effect: float
-    """How far the label's log-odds or the value of a regression falls when the word is masked; a positive effect
-    means that the word raises them."""
+    """The decrease in the label's log-odds, or in the value of a regression, when the word is masked; positive if the
+    word increases the log-odds or the value."""
 
 
 @dataclass(frozen=True)

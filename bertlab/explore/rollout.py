@@ -22,7 +22,7 @@ class Rollout:
     """[l, i, j]: the share of input token j in the state of position i after layer l; rows sum to 1."""
 
     def find_largest_source(self, position: int) -> int:
-        """Find the input token, not the position's own, with the largest share in a position's last state."""
+        """Find the input token with the largest share in a position's last state, except the token at the position."""
         shares_T = self.shares_LTT[-1, position].copy()
         shares_T[position] = -1
         return int(shares_T.argmax())

@@ -31,7 +31,7 @@ class SentenceVectors:
     texts: tuple[str, ...]
     """The texts."""
     vectors_SP: np.ndarray
-    """Their vectors of length 1, float32 [S, P]; the product of two of them is their cosine."""
+    """Their vectors of length 1, float32 [S, P]; the dot product of two vectors is their cosine."""
     truncated: tuple[int, ...]
     """The indices of the texts whose end was cut off, because they have more tokens than the checkpoint reads."""
     unreadable_indices: tuple[int, ...]

@@ -60,8 +60,8 @@ def load(source: str | Path, device: str = "cpu", dtype: str = "float32") -> "Se
     Args:
         source: a directory (of bertlab or of any Hugging Face BERT), the name of a shipped checkpoint, or a hub id.
         device: where the model computes, such as "cpu" or "cuda".
-        dtype: the type in which it computes, "float32" or "bfloat16"; bfloat16 is for predictions only. A model in an
-            ONNX file computes in its own type.
+        dtype: the number type in which the model computes, "float32" or "bfloat16"; bfloat16 is for predictions only.
+            A model in an ONNX file computes in the number type of the file.
 
     Raises:
         CheckpointError: the checkpoint is missing or damaged, or is not a BERT.
@@ -86,7 +86,7 @@ def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> P
 
 
 class Session(Predictor):
-    """An open checkpoint and its predictions; it is immutable, so several threads may use the same one.
+    """An open checkpoint and its predictions; a session is immutable, so several threads may share it.
 
     Every method raises TextError if a text is empty or has more tokens than the model has positions, and MissingHead if
     the checkpoint has no output layer for the prediction. Layers, heads and positions are counted from 0.
@@ -359,7 +359,7 @@ class Session(Predictor):
 
         Args:
             other: the other checkpoint.
-            share: the weight of the other checkpoint, between 0 and 1.
+            share: the share of the other checkpoint in the average, more than 0 and less than 1.
 
         Raises:
             CheckpointError: the vocabularies, sizes, labels or output layers of the two checkpoints differ.

@@ -1,4 +1,4 @@
-"""Extractive summaries: the sentences of a text with the largest scores, without repetitions, in text order.
+"""Extractive summaries: those sentences of a text that have the largest scores, without repetitions, in text order.
 
 The output layer of a checkpoint that was fine-tuned on summaries computes the scores (`tasks.summarisation`). Without
 this layer, the score is centrality, which is not learned: a sentence is central if its vector has large cosines with
@@ -34,12 +34,12 @@ class ScoredSentence:
     text: str
     """The sentence."""
     start: int
-    """The index of its first character in the text."""
+    """The index of the sentence's first character in the text."""
     end: int
-    """The index after its last character."""
+    """The index after the sentence's last character."""
     score: float
-    """The learned probability that it is chosen, 0..1, or its centrality: the sentence's PageRank divided by the
-    mean PageRank of the text's sentences, so that the mean is 1. See `Summary.has_learned_scores`."""
+    """The learned probability that the sentence is chosen, 0..1, or the centrality: the sentence's PageRank divided by
+    the mean PageRank of the text's sentences, so that the mean is 1. See `Summary.has_learned_scores`."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Summary:
     sentences: tuple[ScoredSentence, ...]
     """All sentences with at least one letter or digit, in text order."""
     chosen: tuple[int, ...]
-    """The indices of the chosen sentences, in text order; fewer than requested if all others repeat parts of these."""
+    """The indices of the chosen sentences, in text order; fewer than requested if all others repeat parts of them."""
     first: tuple[int, ...]
     """The indices of the first sentences of the text, as many as were requested, to compare with."""
     repeated: tuple[int, ...]
@@ -104,7 +104,7 @@ def summarise_texts(
     use_cache: bool = True,
     progress: Callable = iter,
 ) -> list[Summary]:
-    """Choose the sentences of each text with the largest score: learned or, without an output layer, centrality.
+    """From each text, choose the sentences with the largest score: learned or, without an output layer, centrality.
 
     A text may have any length: it is read in windows or, for centrality, every sentence is one input of the model.
 

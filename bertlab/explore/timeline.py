@@ -1,4 +1,4 @@
-"""Compute what every snapshot of a training run makes of one text: attention, predictions for masks and sentence pairs.
+"""Run every snapshot of a training run on one text: attention, predictions for masks and for a sentence pair.
 
 Shape legend: B batch, S snapshots, L layers, N heads, T tokens, H hidden, V vocabulary, M masks, W tokens of a track.
 """
