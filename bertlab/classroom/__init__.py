@@ -1,1 +1,1 @@
-"""The parts of classroom mode that need neither Streamlit nor a model: lesson files, and the state of a class."""
+"""Classroom mode without Streamlit and without a model: lesson files, and the state of a class of students."""

@@ -56,7 +56,7 @@ class Question:
     ask: str
     """The question, in Markdown."""
     kind: str
-    """How it is answered, one of `KINDS`: with one of several choices, a number or a word."""
+    """How the question is answered, one of `KINDS`: with one of several choices, a number or a word."""
     choices: tuple[str, ...] = ()
     """The choices, in Markdown; () for a number or a word."""
     answer: int | float | str | None = None
@@ -94,9 +94,9 @@ class Step:
     """A step of a lesson: a page of the app, a text about this page, and perhaps a question."""
 
     title: str
-    """Its heading."""
+    """The heading of the step."""
     minutes: int
-    """How long it takes, in minutes; 0 if the file does not say."""
+    """How long the step takes, in minutes; 0 if the file does not say."""
     page: str
     """The name of the page, "start" for the start page."""
     parameters: Mapping[str, str]
@@ -122,21 +122,21 @@ class Lesson:
     """A lesson for a class of students."""
 
     name: str
-    """The name of its file without the suffix."""
+    """The name of the lesson's file without the suffix."""
     title: str
-    """Its title."""
+    """The title of the lesson."""
     minutes: int
-    """How long it takes, in minutes."""
+    """How long the lesson takes, in minutes."""
     lead: str
     """One sentence for the list of lessons."""
     steps: tuple[Step, ...] = field(repr=False)
-    """Its steps, in order."""
+    """The steps, in order."""
     next_pages: tuple[str, ...] = ()
     """The names of the pages that the last step suggests."""
 
     @property
     def has_computed_values(self) -> bool:
-        """Whether its text contains computed values, for which the app needs a model."""
+        """Whether the text of any step contains computed values, for which the app needs a model."""
         return any(find_value_names(step.say) for step in self.steps)
 
 

@@ -1,4 +1,7 @@
-"""Make the HTML of a step's text. This works without a session of the app."""
+"""Make the HTML of a step's text. This works without a session of the app.
+
+The lesson panel is the part of the app, beside its pages, that shows the current step.
+"""
 
 import html
 
@@ -15,7 +18,7 @@ def render_markdown(text: str) -> str:
 
 
 def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
-    """Make the first lines of the lesson panel as HTML: titles of lesson and step, and the step's position.
+    """Make the first lines of the lesson panel as HTML: titles of lesson and step, and "step 2 of 8".
 
     Args:
         lesson: the lesson.
@@ -34,12 +37,13 @@ def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
 def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> str:
     """Make the preview of a new step as HTML. Students read it until the app has drawn the lesson panel and the page.
 
-    It contains neither the answer nor the notes. A text with computed values is left out, because they need a model.
+    The preview contains neither the answer nor the notes. A text with computed values is left out, because these
+    values need a model.
 
     Args:
         lesson: the lesson.
         step_index: the step, counted from 0.
-        phase: the phase of its question, one of `bertlab.classroom.store.PHASES`.
+        phase: the phase of the step's question, one of `bertlab.classroom.store.PHASES`.
         language: the code of the language of the panel.
     """
     step = lesson.steps[step_index]

@@ -1,4 +1,4 @@
-"""The state of a class and its guesses, in one SQLite file that stays intact if the server is killed.
+"""The state of a class of students and their guesses, in one SQLite file that stays intact if the server is killed.
 
 The file contains no names. A participant is stored as the SHA-256 digest of a random token that only the participant's
 browser has, so nobody can use the file to answer as somebody else.
@@ -46,18 +46,18 @@ CREATE TABLE IF NOT EXISTS presence (
 
 @dataclass(frozen=True)
 class ClassState:
-    """The current step of a class, and the phase of its question."""
+    """The current step of a class of students, and the phase of this step's question."""
 
     id: int
     """The key of the class in the file."""
     step: int
     """The current step, counted from 0."""
     phase: str
-    """The phase of its question, one of `PHASES`."""
+    """The phase of the current step's question, one of `PHASES`."""
 
 
 class ClassStore:
-    """The classes of a lesson, in an SQLite file. All threads of a server can use one object.
+    """The classes of students that take a lesson, in an SQLite file. All threads of a server can use one object.
 
     Args:
         directory: the directory of the file; it is created if necessary.
@@ -105,7 +105,7 @@ class ClassStore:
             return ClassState(row[0], row[1], _read_phase(execute, row[0], row[1]))
 
     def go_to(self, step: int) -> None:
-        """Go to a step, counted from 0. Its question has the phase that it had when the class was last at this step."""
+        """Go to a step, counted from 0. Its question has the phase that it had when the class was last here."""
         state = self.get_state()
         with self._transaction() as execute:
             execute("UPDATE classes SET step = ?, changed = ? WHERE id = ?", step, time.time(), state.id)
@@ -134,7 +134,7 @@ class ClassStore:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def describe(self) -> str:
-        """Describe the class in a short text, which changes whenever the screens must redraw.
+        """Describe the state of the class in a short text, which changes whenever the screens must redraw.
 
         Returns:
             Two words, separated by a space. The first one consists of the class, the step and the phase, the second one

@@ -151,7 +151,7 @@ class NotebookFrame:
     page: str
     """The HTML of `head_view_html`, `model_view_html` or `neuron_view_html`."""
     height: int = 640
-    """Its height in pixels."""
+    """The height of the page in pixels."""
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.page)}" style="border: 0" width="100%" height="{self.height}"></iframe>'
@@ -169,7 +169,7 @@ def _write_page(
     """Write the page of one view.
 
     Args:
-        script: the name of its drawing script in the package bertviz.
+        script: the name of the view's drawing script in the package bertviz.
         attention: the attention map.
         params: the parameters of this view.
         select_ids: the ids of the `<select>` elements that the script fills: "layer", "att_head".

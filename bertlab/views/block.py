@@ -41,7 +41,7 @@ class _Panel:
     height: int
     """The height in pixels, without the caption."""
     top: float
-    """The distance of its upper edge from the top of the figure, in pixels."""
+    """The distance of the panel's upper edge from the top of the figure, in pixels."""
 
 
 class _Column:
@@ -275,7 +275,7 @@ def _lay_out(block: BlockMap, heights: list[int], lang: str) -> list[_Panel]:
             label = f"[{shape}]<br>{escape_markup(norm)}"
         top += _CAPTION
         panels.append(_Panel(escape_markup(caption), label, height, top))
-        top += height + (2 * _GAP if height == _BARS else _GAP)  # the numbers of the neurons stand below the bars
+        top += height + (2 * _GAP if height == _BARS else _GAP)  # the indices of the neurons stand below the bars
     return panels
 
 

@@ -1,8 +1,8 @@
 """Convert results to the columns of a CSV file, such as layer, head, position, token and value.
 
-These are the values that a figure shows as colours or lengths. The browser receives them as JSON, after `export.tidy`,
-and writes the CSV file. Layers and heads are counted from 0; the hidden states before layer 0 are called
-"embeddings".
+The columns contain the values that a figure shows as colours or lengths. The browser receives the columns as JSON,
+after `export.tidy`, and writes the CSV file. Layers and heads are counted from 0; the hidden states before layer 0 are
+called "embeddings".
 
 Shape legend: T tokens, U compared units (tokens or words), N heads, L layers (in a comparison: of its first side),
 M layers of the second side. The two sides are two models or two texts; see `explore.compare`.

@@ -40,7 +40,7 @@ def head_differences(
 ) -> go.Figure:
     """Draw a map of heads, one row for each layer: the Jensen-Shannon distance of the two sides.
 
-    It is drawn as a negative number where the second side attends to nearer tokens than the first.
+    A number is negative where the second side attends to nearer tokens than the first.
 
     Args:
         comparison: from `explore.compare`.

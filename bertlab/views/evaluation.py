@@ -112,7 +112,7 @@ def confusion_map(
 def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = None, lang: str = DEFAULT) -> go.Figure:
     """Draw the label (x) and the prediction (y) of every row of a regression as a point.
 
-    On the dotted line, both are equal. A point's customdata is the index of its row in `rows`.
+    On the dotted line, label and prediction are equal. A point's customdata is the index of its row in `rows`.
 
     Args:
         rows: from `ErrorAnalysis.rows`.

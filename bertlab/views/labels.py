@@ -42,7 +42,7 @@ def label_bars(prediction: Classification) -> go.Figure:
 
 
 def value_scale(prediction: Classification, value_range: tuple[float, float]) -> go.Figure:
-    """Draw a predicted value on the scale of the training data; a value outside the scale is drawn at its nearer end.
+    """Draw a predicted value on the scale of the training data; a value outside it is drawn at the nearer end.
 
     Args:
         prediction: the prediction of a regression model.

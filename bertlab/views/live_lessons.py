@@ -1,7 +1,8 @@
 """Prepare the shipped lessons for the page that runs a model in the browser (`views/live.py`).
 
-A step of a lesson shows a page of the app. In the HTML file, it shows the file's view that corresponds to this page or
-comes close to it, if there is one. The notes for the teacher are left out, because students read the file.
+A step of a lesson shows a page of the app. In the HTML file, the step shows the view of the file that corresponds to
+this page or comes close to it, if there is such a view. The notes for the teacher are left out, because students read
+the file.
 """
 
 from collections.abc import Collection, Mapping
@@ -43,8 +44,8 @@ def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
 
     Returns:
         {"language", "checkpoint", "lessons"}: the language of the lessons, the checkpoint that they were written for
-        ("" if unknown), and the lessons. Only those are included that have a view for at least half of their steps, and
-        whose text the app does not compute. None if there are no such lessons.
+        ("" if unknown), and the lessons. Only those lessons are included that have a view for at least half of their
+        steps, and whose text has no computed values. None if there are no such lessons.
     """
     language = session.tokenizer.language
     try:

@@ -289,8 +289,8 @@ def _make_thumbnails(probs_LNTT: np.ndarray) -> np.ndarray:
 
 
 def _compress(raw: bytes) -> bytes:
-    # Attention codes repeat in runs, not in patterns. Run-length matching compresses them as well as a full search and
-    # is five times faster.
+    # One attention code often repeats directly; sequences of codes do not. Run-length matching compresses the codes as
+    # well as a full search and is five times faster.
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
     return packer.compress(raw) + packer.flush()
 

@@ -152,7 +152,7 @@ def candidate_columns(example: PretrainingExample) -> Columns:
 
 
 def loss_columns(losses: Sequence[ExampleLosses]) -> Columns:
-    """Make one row for every draw (the seed of an example), with its losses and their running means."""
+    """Make one row for every drawn example: its seed (column "draw"), its losses and their running means."""
     columns: Columns = {"draw": [row.seed for row in losses]}
     for name in ("mlm", "pair", "total"):
         values = [getattr(row, name) for row in losses]
@@ -167,7 +167,7 @@ def _name_replacement_kinds(lang: str) -> dict[str, str]:
 
 
 def _draw_token(token: ExampleToken, names: dict[str, str]) -> str:
-    """Write a token as HTML; if another token replaces it, it is crossed out, and the other one follows."""
+    """Write a token as HTML; a token that another one replaces is crossed out, and the other one follows."""
     label, title = escape_html(token.token), str(token.position)
     if token.replacement_kind is None:
         style = _SPECIAL_STYLE if token.special else _SENTENCE_STYLES["ab"[token.segment]]

@@ -1,4 +1,4 @@
-"""The figure of `bertlab bench serve`: a bar for each optimisation step towards faster serving."""
+"""The figure of `bertlab bench serve`: a bar for each step of the benchmark."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,10 @@ from bertlab.views.figures import COLOURS, GREY, empty_figure, escape_markup
 
 
 def step_bars(values: Mapping[str, float], unit: str = "texts/s", *, lang: str = DEFAULT) -> go.Figure:
-    """Draw the speed or the latency of every step as horizontal bars, the first step on top; those of peers are grey.
+    """Draw the speed or the latency of every step as a horizontal bar, the first step on top; peers have grey bars.
 
-    A peer is another library that was measured for comparison.
+    Every step after the first adds one optimisation to the step before. A peer is another library that was measured for
+    comparison.
 
     Args:
         values: {name of a step or peer: its value}; a peer's name begins with "peer-".
@@ -50,7 +51,7 @@ def name_step(name: str, lang: str = DEFAULT) -> str:
 
 
 def format_times(factor: float) -> str:
-    """Format a factor: how many times as fast as the first step another step is.
+    """Format a factor: how many times as fast as the first step of the benchmark another step is.
 
     >>> format_times(1.0), format_times(9.96), format_times(212.6)
     ('1×', '10×', '213×')

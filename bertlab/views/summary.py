@@ -15,7 +15,7 @@ MAX_HOVER_LENGTH = 80  # maximum number of characters of a sentence in the toolt
 
 
 def summary_html(text: str, summary: Summary) -> str:
-    """Write the text: chosen sentences are blue, with their scores; the sentences that begin it have a dotted top line.
+    """Write the text: chosen sentences are blue, with their scores; the first sentences have a dotted top line.
 
     Args:
         text: the text that was summarised.
@@ -42,7 +42,7 @@ def summary_html(text: str, summary: Summary) -> str:
 
 
 def sentence_list_html(summary: Summary, indices: Sequence[int]) -> str:
-    """Write a list of some sentences; the number of an item counts from the first sentence of the text."""
+    """Write a list of some sentences; an item has the number that its sentence has in the text, counted from 1."""
     items = [
         f'<li value="{index + 1}" dir="auto" style="margin-bottom: 6px;">{escape_html(summary.sentences[index].text)}'
         f' <span style="opacity: 0.7;">({summary.sentences[index].score:.2f})</span></li>'
@@ -52,7 +52,7 @@ def sentence_list_html(summary: Summary, indices: Sequence[int]) -> str:
 
 
 def score_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
-    """Draw the score of every sentence, in text order; the bars of chosen sentences are blue, with a number above.
+    """Draw the score of every sentence, in text order; the bars of chosen sentences are blue and numbered.
 
     Args:
         summary: the summary.
@@ -69,7 +69,7 @@ def score_bars(summary: Summary, *, lang: str = DEFAULT) -> go.Figure:
         hovertemplate="%{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
     )  # fmt: skip
     if not summary.has_learned_scores:
-        figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})  # the centrality of an average sentence
+        figure.add_hline(y=1, line={"color": GREY, "dash": "dot", "width": 1})  # the mean centrality is 1
     figure.update_xaxes(title=render("figure-sentence-number", lang), nticks=12, showgrid=False)
     figure.update_yaxes(
         title=render("figure-summary-score" if summary.has_learned_scores else "figure-centrality", lang),

@@ -13,7 +13,7 @@ from bertlab.views.token_labels import token_labels
 
 
 def effect_lines(effects: HeadEffects) -> list[str]:
-    """Format the change in log-odds without each head, in a row for each layer and a column for each head."""
+    """Format the change in log-odds if one head is ablated, with a row for each layer and a column for each head."""
     before = 1 / (1 + exp(-effects.log_odds))
     label = make_printable(effects.label) or "(no answer)"
     title = f"{label}  {percent(before)}; change of its log-odds when one head is switched off"
@@ -39,7 +39,7 @@ def prediction_change_lines(change: PredictionChange) -> list[str]:
 
 
 def lens_lines(lens: Lens) -> list[str]:
-    """Format each layer's top token at each position, and the rank that it gives to the last layer's top token."""
+    """Format each layer's top token at each position, and the rank of the last layer's top token in this layer."""
     names = ["token", "embeddings", *(f"layer {n}" for n in range(len(lens.tokens_LT) - 1))]
     rows = [names]
     for position, label in enumerate(token_labels(lens.tokens)):

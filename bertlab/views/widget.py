@@ -51,7 +51,7 @@ class AttentionWidget(anywidget.AnyWidget):
         return self._pack
 
     def _send_visible_heads(self, change) -> None:
-        """Send the heads that the view shows after a change of its state, if it did not show them before."""
+        """Send the heads that the view shows after a change of its state and did not show before the change."""
         visible = self._pack.visible_heads(change["new"])
         if visible != self._pack.visible_heads(change["old"]) and self._pack.is_sent_in_parts:
             self.payload = self._pack.bytes(change["new"], self._options)

@@ -36,7 +36,8 @@ LANE_HEIGHT = 5  # distance from one underline to the next, in pixels
 _COLUMN_WIDTH = "clamp(4px, 70%, 1.1em)"  # a length in CSS
 # The hatching distinguishes start and end for readers without colour vision.
 _HATCHING = f"repeating-linear-gradient(45deg, {ORANGE} 0 3px, {ORANGE}99 3px 5px)"
-# Colour, dash and gap in pixels. The dashes distinguish the underlines for readers without colour vision.
+# The colour of an underline, and the lengths of its dashes and gaps in pixels. The dashes distinguish the underlines
+# for readers without colour vision.
 _STROKES = tuple(zip(COLOURS, (1, 8, 3, 12, 5), (0, 4, 3, 3, 5), strict=False))
 
 
