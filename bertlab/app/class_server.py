@@ -1,11 +1,11 @@
 """The app in classroom mode: the pages of `streamlit_app.py`, and an address that tells browsers the current step.
 
-If the browser does not show this step yet, the response also contains the text of the step. So every student can read
-this text at once, while the server is still drawing the students' pages one after the other.
+If the requesting browser does not show this step yet, the response also contains the text of the step. So every student
+can read this text at once, while the server is still drawing the students' pages one after the other.
 
 `bertlab app --class` starts this module instead of `streamlit_app.py`. A request to the address takes a fraction of a
 millisecond, whereas running a part of a page takes several milliseconds. The browsers of thirty students send such
-requests several times a second, so this decides whether the server is mostly idle or mostly busy.
+requests several times a second, so this difference decides whether the server is mostly idle or mostly busy.
 """
 
 import os
@@ -17,8 +17,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit.starlette import App
 
-NEWS_ADDRESS = "/class/news"  # the path that the browsers of a class request; `static/news.js` contains it too
-CACHE_SECONDS = 0.1  # how long all browsers get the same news, before the file of the class is read again
+NEWS_ADDRESS = "/class/news"  # the path that students' and teachers' browsers request; also in `static/news.js`
+CACHE_SECONDS = 0.1  # how long all browsers get the same news, before the file of the lesson's state is read again
 
 _latest = (0.0, "")  # (time at which the news was last read, in seconds of `time.monotonic`; the news)
 
@@ -28,8 +28,8 @@ async def answer_news(request: Request) -> PlainTextResponse:
 
     The news is not secret, so the request need not contain the teacher's key.
 
-    A student's request also records that the student is present. If it has the parameter `lang` (a language code), and
-    its parameter `seen` does not contain news of the same step, the text of the step follows below the news.
+    A student's request also records that the student is present. If a request has the parameter `lang` (a language
+    code), and the parameter `seen` does not contain news of the same step, the text of the step follows below the news.
     """
     # Imported here for two reasons: importing these modules takes seconds, and in an uninstalled clone `bertlab` can be
     # imported only after the first run of `streamlit_app.py` has added the clone to `sys.path`.

@@ -1,1 +1,1 @@
-"""Lessons in the app: a panel beside the pages for a teacher, for students, and for a reader without a class."""
+"""Lessons in the app: a panel beside the pages, for a teacher and students, or for a reader without a teacher."""

@@ -1,6 +1,6 @@
 """Compute the values that appear in the text of a lesson's step (see `bertlab.classroom.computed_values`).
 
-The input is the text in the address of the step; the checkpoint is the one that the step's page uses.
+They are computed for the text in the address of the step, with the checkpoint that the step's page uses.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ Parameters = Mapping[str, str]  # parameter in the address of a step -> its valu
 
 
 def fill_in_step(step: Step) -> Step:
-    """Return the step with the placeholders in its text replaced by computed values, or by dashes if that fails."""
+    """Return the step with the placeholders in its text replaced by computed values (by dashes if an error occurs)."""
     if not find_value_names(step.say):
         return step
     values: dict[str, object] = {}
@@ -102,7 +102,7 @@ def _compute_fill_mask(checkpoint: sessions.CheckpointKey, parameters: Parameter
 
 
 def _mask_words(parameters: Parameters) -> str:
-    """Return the text of the page *Fill mask*, with [MASK] in place of the words that its address selects."""
+    """Return the text of the page *Fill mask*, with [MASK] in place of the words that the address selects."""
     text = parameters["text"]
     spans = find_words(text)
     return mask_spans(text, [spans[int(index)] for index in parameters.get("mask", "").split(".") if index])

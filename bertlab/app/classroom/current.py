@@ -1,4 +1,4 @@
-"""The lesson of a session, and its current step.
+"""The lesson of a session, and the current step of this lesson.
 
 In a class (a teacher and students, see `bertlab app --class`), the teacher chooses the step. Without a class, the
 reader chooses it.
@@ -58,11 +58,12 @@ def find_place() -> Place | None:
     if name := os.environ.get(CLASSROOM_LESSON):
         lesson, state = load_lesson(name), open_store().get_state()
         return Place(lesson, min(state.step, len(lesson.steps) - 1), state.phase, state.id)
-    name, _, number = url.recall("lesson").partition(".")
+    name, _, step_number = url.recall("lesson").partition(".")
     if name not in find_lessons():
         return None
     lesson = load_lesson(name)
-    step_index = min(max(int(number) if number.isdecimal() and len(number) < 4 else 1, 1), len(lesson.steps)) - 1
+    is_valid = step_number.isdecimal() and len(step_number) < 4
+    step_index = min(max(int(step_number) if is_valid else 1, 1), len(lesson.steps)) - 1
     phase = "revealed" if f"lesson.guess.{name}.{step_index}" in st.session_state else "open"
     return Place(lesson, step_index, phase, 0)
 

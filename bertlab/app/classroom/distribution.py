@@ -1,4 +1,4 @@
-"""The guesses of a class as bars, in plain HTML, because a chart would be slow to redraw every second."""
+"""The guesses of the students as bars, in plain HTML, because a chart would be slow to redraw every second."""
 
 import html
 import statistics
@@ -8,8 +8,8 @@ from bertlab.app.i18n import t
 from bertlab.classroom.lesson import Question
 from bertlab.views.passage import escape_html
 
-MAX_BARS = 10  # how many words have a bar of their own, the most frequent ones; all other words share one more bar
-NUM_RANGES = 8  # how many bars are drawn, each for a range of numbers, if there are more than `MAX_BARS` numbers
+MAX_BARS = 10  # how many of the most frequent words have a bar of their own; all other words share one more bar
+NUM_RANGES = 8  # if there are more than `MAX_BARS` numbers, so many bars are drawn, each for a range of numbers
 
 
 def draw_bars(question: Question, counts: Mapping[str, int], *, own_guess: str | None, shows_answer: bool) -> str:

@@ -1,9 +1,9 @@
 """The panel of a lesson beside the pages: the text of the step, its question, and everyone's guesses.
 
 In a class, every session follows the teacher: the browser asks the server three times a second whether the state of the
-class has changed. If so, the panel runs again. The response contains the text of a new step, so that a student can read
-it before the panel has run. Students never receive the teacher's notes, and receive the answer only when the
-teacher reveals it. Nobody receives the guess of another person, only counts.
+lesson has changed. If so, the panel runs again. The server's response contains the text of a new step, so that a
+student can read this text before the panel has run. Students never receive the teacher's notes, and receive the answer
+to a question only when the teacher reveals it. Nobody receives the guess of another person, only counts.
 """
 
 import threading
@@ -43,7 +43,7 @@ def follow(page: str) -> None:
         state["class.phase"], state["class.page"] = place and place.phase, _page_hash()
         if place is None or previous == place.key:
             return
-        # without a class, a link to a step contains the values that the sender has changed on the page, so keep them
+        # without a class, a link to a step contains the values that the sender of the link has changed, so keep them
         if previous is None and not place.class_id and page == place.step.page:
             state["class.followed"] = place.key
             return
@@ -57,7 +57,7 @@ def open_step(place: Place) -> None:
 
 
 def draw() -> None:
-    """Draw the panel if this session is in a lesson. The style sheet moves it beside the page."""
+    """Draw the panel if this session is in a lesson. The style sheet moves the panel beside the page."""
     with frame.show_errors():
         place = current.find_place()
         if place is None:
@@ -115,7 +115,7 @@ def _draw_step() -> None:
         open_step(place)
     if place.class_id:
         components.rerun_on_classroom_change(class_state, is_teacher=roles.is_teacher())
-    # the page Guess, and a page that is hidden before the answer, must be drawn again when the answer is revealed
+    # the page Guess, and a page that is hidden until the answer is revealed, must be drawn again at that moment
     depends_on_phase = place.step.page == "guess" or place.step.hides_page
     if depends_on_phase and place.phase != st.session_state.get("class.phase"):
         st.session_state["class.is_opening"] = True

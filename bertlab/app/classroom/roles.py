@@ -27,7 +27,7 @@ def is_in_class() -> bool:
 
 
 def is_teacher() -> bool:
-    """Whether this session has shown the teacher's key. There is no teacher outside a class."""
+    """Whether this session has sent the teacher's key. Without a class, there is no teacher."""
     return is_in_class() and st.session_state.get("class.is_teacher", False)
 
 
@@ -79,5 +79,5 @@ def _equal(first: str, second: str) -> bool:
 
 
 def _digest_key() -> str:
-    """Return the digest of the key for the teacher's cookie. The key cannot be computed from it."""
+    """Return the digest of the key for the teacher's cookie. The key cannot be computed from the digest."""
     return hmac.new(os.environ.get(CLASSROOM_KEY, "").encode(), b"teacher", hashlib.sha256).hexdigest()

@@ -31,26 +31,26 @@ def check_teacher() -> None:
     """Raise an error if this session is not the teacher's.
 
     Raises:
-        BertlabError: this session has not shown the teacher's key.
+        BertlabError: this session has not sent the teacher's key.
     """
     if not roles.is_teacher():
         raise BertlabError("class-needs-key")
 
 
 def go_to(step_index: int) -> None:
-    """Take the class to the step with this index."""
+    """Take the teacher and all students to the step with this index."""
     check_teacher()
     current.open_store().go_to(step_index)
 
 
 def set_phase(phase: str) -> None:
-    """Open, close or reveal the question of the current step."""
+    """Open or close the question of the current step, or reveal the answer to it."""
     check_teacher()
     current.open_store().set_phase(phase)
 
 
 def delete_all() -> None:
-    """Delete all guesses. The class begins again at the first step."""
+    """Delete all guesses. The lesson begins again at the first step."""
     check_teacher()
     current.open_store().delete_all()
 
@@ -87,8 +87,10 @@ def draw_question(place: Place, question: Question) -> None:
 
 
 def draw_controls(place: Place) -> None:
-    """Draw the buttons to the other steps, the notes, and the list of steps. On a projector, only draw the buttons and
-    the students' address."""
+    """Draw the buttons to the other steps, the notes, and the list of steps.
+
+    In the view for a projector, draw only the buttons and the students' address.
+    """
     index, last_index = place.step_index, len(place.lesson.steps) - 1
     if not place.step.question or place.phase == "closed":
         line = t("class-here", count=current.open_store().count_present())
@@ -124,7 +126,7 @@ def draw_controls(place: Place) -> None:
 
 
 def draw_menu(place: Place) -> None:
-    """Draw the menu of the class: the students' address, the projector, the handout, the CSV file, and deletion."""
+    """Draw the menu of the lesson: the students' address, and the buttons for projector, handout, CSV and deletion."""
     address = os.environ.get(CLASSROOM_ADDRESS, "")
     with st.expander(t("class-menu"), icon=":material/groups:"):
         st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
@@ -161,7 +163,7 @@ def draw_address(*, with_qr_code: bool) -> None:
 
 
 def _delete_and_uncheck() -> None:
-    """Delete all guesses after the teacher has confirmed it, and reset the confirmation."""
+    """Delete all guesses after the teacher has confirmed it, and uncheck the confirmation."""
     delete_all()
     st.session_state["class-delete-sure"] = False
     st.toast(t("class-deleted"))
