@@ -50,7 +50,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_allowed(path: str | Path) -> bool:
-    """Whether visitors are allowed to open a path. A symbolic link is allowed if its target is."""
+    """Whether visitors are allowed to open a path. A symbolic link is allowed if its target is allowed."""
     if not is_restricted():
         return True
     try:

@@ -53,7 +53,7 @@ def call_session(
         arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
             and the generated code contains its code.
         progress: reports the progress of a long computation, as in `cached_results.compute`; the generated code omits
-            it.
+            this argument.
         options: its keyword arguments.
 
     Raises:

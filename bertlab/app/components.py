@@ -51,7 +51,7 @@ def translate_upload_fields() -> None:
 
 
 def apply_further_style(name: str) -> None:
-    """Apply a style sheet of `static/` in this run of the page; in runs that do not call this, it does not apply.
+    """Apply a style sheet of `static/` in this run of the page. In runs without this call, it does not apply.
 
     Such a sheet changes the surroundings of a part of the page while that part is shown. Rules with `:has()` would do
     the same, but the browser would check them after every change of any page.
@@ -210,7 +210,7 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 def menu_for_saving(
     key: str, *, data: export.Columns | None = None, code: str = "", extra_columns: dict[str, str] | None = None
 ) -> Iterator[None]:
-    """Draw the enclosed block, and below it a menu that saves the block's Plotly chart or SVG, or copies its code.
+    """Draw the enclosed block, and below it a menu that saves the block's Plotly chart or SVG, or copies `code`.
 
     Args:
         key: the key of the figure, unique on its page.
@@ -230,7 +230,7 @@ def menu_for_saving(
 
 
 def scroll_to_answer(key: str) -> None:
-    """Scroll to the best answer of a long passage whenever the passage is drawn. Call this in its container.
+    """Scroll to the best answer of a long passage whenever the passage is drawn. Call this in the passage's container.
 
     Args:
         key: a key that is unique on the page.
@@ -361,6 +361,6 @@ def _view(view: str):
 
 
 def _ignore_late_data(script: str) -> str:
-    """Append `static/newest.js` to the script of a component, which it needs for the stamps of `_mount`."""
+    """Append `static/newest.js`, which reads the stamps of `_mount`, to the script of a component."""
     script = re.sub(r"^export default (async )?function \(", r"\1function drawComponent(", script, flags=re.MULTILINE)
     return script + (STATIC / "newest.js").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Explanations of the numbers on a page, sentences about its figures, and small tables."""
+"""Explanations of the values on a page, sentences about the figures of the page, and small tables."""
 
 import re
 
@@ -25,7 +25,7 @@ def explain(*keys: str) -> None:
 
 
 def _draw_explanation(key: str) -> None:
-    """Draw the name of a number. A click opens its explanation."""
+    """Draw the name of a value. A click opens its explanation."""
     with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
         number = NUMBERS[key]
         source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"

@@ -32,7 +32,7 @@ class Examples:
     """A review to classify."""
     surgery: dict[str, Pair]
     """{task type: (edited attention, patched hidden state)}: the initial interventions in the tools of the page Head
-    surgery. Both change the prediction; they have the syntax of `bertlab.explore.intervention_syntax`."""
+    surgery, in the syntax of `bertlab.explore.intervention_syntax`. Each of the two changes the prediction."""
     similar_pair: Pair
     """Two sentences with nearly the same meaning, for checkpoints that compare sentences."""
     text_with_names: str

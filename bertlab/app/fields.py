@@ -13,9 +13,9 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.config.config import ModelConfig
 
-MAX_TAU = 30.0  # the threshold τ of "no answer" ranges from -MAX_TAU to MAX_TAU; it is a difference of logits
+MAX_TAU = 30.0  # the threshold τ of "no answer", a difference of logits, ranges from -MAX_TAU to MAX_TAU
 NUMBER_WIDTH = 150  # pixels; two number fields of this width fit side by side on a phone
-# The maximum length of a passage, about 100 windows. Without it, a visitor could paste a book.
+# The maximum length of a passage, about 100 windows. Without this limit, a visitor could paste a book.
 MAX_PASSAGE_CHARACTERS = 100_000
 TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for this long
 
@@ -42,7 +42,7 @@ def note_too_long_for_link(container, text: str) -> None:
 
 
 def passage(container, default: str, height: int) -> str:
-    """Draw the text field of a passage, and return its text, at most `MAX_PASSAGE_CHARACTERS` of it.
+    """Draw the text field of a passage, and return its first `MAX_PASSAGE_CHARACTERS` characters.
 
     Args:
         container: where to draw it: `st` or a column.
@@ -199,7 +199,7 @@ def _layer_or_head_key(part: str, prefix: str = "") -> str:
 def threshold(container, checkpoint: sessions.CheckpointKey) -> float:
     """Draw the slider of the threshold τ of "no answer".
 
-    Its default is the threshold that the checkpoint stores, or 0 if it stores none.
+    The default is the threshold that the checkpoint stores, or 0 if the checkpoint stores none.
 
     Args:
         container: where to draw it: `st` or a column.

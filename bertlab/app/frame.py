@@ -47,8 +47,10 @@ def _make_about_html(page: str) -> str:
 
 
 def _make_lesson_link(page: str) -> str:
-    """Make a link to the list of notebooks. It contains the title of the notebook that explains the page; "" if none
-    does."""
+    """Make a link to the list of notebooks, with the title of the notebook that explains the page.
+
+    Return "" if no notebook explains the page.
+    """
     title = find_lesson(page, language())
     if title is None:
         return ""
@@ -117,7 +119,7 @@ def _log_unexpected(error: BaseException) -> BertlabError:
 
 
 def progress_bar(container, message: str) -> Callable[[Sequence], Iterator]:
-    """Return a function that iterates over a sequence and shows a progress bar while it does.
+    """Return a function that iterates over a sequence, and shows a progress bar during the iteration.
 
     Args:
         container: the Streamlit element to draw in, such as `st.empty()`. It is emptied at the end.

@@ -28,7 +28,7 @@ def _draw_qr_code() -> None:
 
 
 def _show_qr_code() -> None:
-    """Show the QR code of the page's address, or say why there is none."""
+    """Show the QR code of the page's address, or a note that says why it cannot be made."""
     link = make_link(st.context.url or "", st.query_params.to_dict())
     try:
         st.html(f'<img class="qr-code" alt="{html.escape(t("qr-code-label"))}" src="{html.escape(qr_code(link))}">')

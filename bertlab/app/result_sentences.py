@@ -1,4 +1,4 @@
-"""Sentences about the figures of training runs and evaluations, like those in `bertlab.app.sentences`.
+"""Sentences about the figures of training runs and evaluations, like the sentences in `bertlab.app.sentences`.
 
 Shape legend: S snapshots, L layers, N heads, T tokens, W words, G labels, P predictions.
 """
@@ -57,7 +57,7 @@ def _format_value(value: float, is_percent: bool) -> str:
 
 
 def timeline(timeline: Timeline) -> Sentence | None:
-    """Compare the predictions of the first and the last snapshot or, if there are no predictions, their attention.
+    """Compare the first and the last snapshot: their predictions or, if they have none, their attention.
 
     The sentence is about the first [MASK] of the text. Without a [MASK], it is about next-sentence prediction; if there
     is no second sentence either, it is about the head whose attention changes most. None if there is nothing to
@@ -72,7 +72,7 @@ def timeline(timeline: Timeline) -> Sentence | None:
         if len(steps) == 1:
             return make_sentence("timeline-mask-one", **values, step=steps[0], share=percent(float(probs_S[0])))
         is_best_S = probs_S >= track.probs_SW.max(1)
-        # the index of the first snapshot from which on this word is always the most probable one
+        # the index of the first snapshot from which on `track.words[0]` is always the most probable word
         first_index = len(steps) - int(np.argmin(is_best_S[::-1])) if not is_best_S.all() else 0
         shares = {"low": percent(float(probs_S[0])), "high": percent(float(probs_S[-1]))}
         return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[first_index])

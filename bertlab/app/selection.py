@@ -39,8 +39,9 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 
     Args:
         command: the command whose prediction the page shows, such as "fill-mask", as in `bertlab.default_checkpoint`.
-        texts: the texts that the user typed. If the app picks the checkpoint, it picks one for their language, which it
-            detects by their script. If they contain no letters, it picks one for the language of the interface.
+        texts: the texts that the user typed. If the app picks the checkpoint, it picks one for the language of these
+            texts, which it detects by their script. If the texts contain no letters, it picks one for the language of
+            the interface.
 
     Raises:
         CheckpointError: the checkpoint cannot be opened; or the sidebar is set to `sessions.AUTO` and no shipped
@@ -94,7 +95,7 @@ def examples_for(command: str) -> Examples:
 def needs_pair(checkpoint: sessions.CheckpointKey, command: str) -> bool:
     """Whether the prediction of a command needs two texts.
 
-    It does if the command reads only text pairs, or if the checkpoint was trained only on text pairs.
+    It needs two if the command reads only text pairs, or if the checkpoint was trained only on text pairs.
 
     Args:
         checkpoint: the checkpoint.
@@ -194,9 +195,9 @@ def note_language_by_tokenizer(
     """Show the note of `note_other_language` for a checkpoint or a training run of which only the tokenizer is read.
 
     Args:
-        name: its name or path.
+        name: the name or path of the checkpoint or run.
         tokenizer: its tokenizer.
-        model_language: the code of the language it was trained on.
+        model_language: the code of the language that it was trained on.
         command: as in `note_other_language`.
         texts: the texts; empty ones are ignored.
     """

@@ -119,7 +119,7 @@ def tags(tags: Tags) -> Sentence | None:
 
 
 def span(answers: Answers, passage: str) -> Sentence | None:
-    """Name the word in which the answer most probably starts, and the one in which it most probably ends."""
+    """Name the word in which the answer most probably starts, and the word in which the answer most probably ends."""
     if not answers.words:
         return None
     start, end = (int(np.argmax(probs)) for probs in (answers.start_probs, answers.end_probs))
@@ -175,7 +175,7 @@ def block(block_map: BlockMap) -> Sentence:
 
 
 def layer_norms(block_map: BlockMap) -> Sentence:
-    """Name the layer in which attention adds most to the hidden state, and the one for the feed-forward network."""
+    """Name two layers: those in which attention and the feed-forward network add most to the hidden state."""
     layers = block_map.layers[1:]  # the first one stands for the embeddings
     attention = max(layers, key=lambda summary: summary.attention_norm)
     feed_forward = max(layers, key=lambda summary: summary.feed_forward_norm)

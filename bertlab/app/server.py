@@ -11,7 +11,7 @@ from importlib import import_module
 
 # How many files the process may open at once: each visitor needs about three, and macOS allows only 256 by default.
 OPEN_FILE_LIMIT = 16_384
-SLOW_MODULES = ("sklearn.cluster", "sklearn.manifold")  # the page Sentences uses them; their import takes seconds
+SLOW_MODULES = ("sklearn.cluster", "sklearn.manifold")  # modules of the page Sentences whose import takes seconds
 _import_lock = threading.Lock()
 MAX_REPEATS = 3  # how often the same message is logged within a minute
 

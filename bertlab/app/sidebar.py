@@ -35,7 +35,8 @@ def _undo() -> None:
 def draw_checkpoint(is_used: bool) -> None:
     """Draw the field for the checkpoint that the pages use.
 
-    If the chosen checkpoint cannot be opened, its error is shown here, and the previous checkpoint stays open.
+    If the chosen checkpoint cannot be opened, the error is shown below the field, and the previous checkpoint stays
+    open.
 
     Args:
         is_used: whether the current page uses the checkpoint. Otherwise the field is disabled.
@@ -56,7 +57,7 @@ def draw_checkpoint(is_used: bool) -> None:
 
 
 def _make_help() -> str:
-    """Make the help of the checkpoint field in Markdown: what it does, and what each shipped checkpoint is for."""
+    """Make the help of the checkpoint field in Markdown: what the field does, and what each checkpoint is for."""
     purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.find_shipped_checkpoints())]
     lines = [f"- {name}: {t(id)}" for name, id in purposes if id in list_message_ids()]
     return "\n".join([t("checkpoint-help"), "", *lines])

@@ -1,7 +1,8 @@
 """The skeleton: grey bars that stand in for a page until it is computed.
 
-It is drawn before the modules of the app are imported, which takes seconds in a new server. Therefore this module
-imports none of them, and the bars have their own style instead of that of `static/app.css`.
+The bars are drawn before the modules of the app are imported, because that import takes seconds in a new server.
+Therefore this module imports none of these modules, and the bars have a style of their own, not that of
+`static/app.css`.
 """
 
 import html

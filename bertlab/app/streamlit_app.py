@@ -8,8 +8,8 @@ from pathlib import Path
 
 import streamlit as st
 
-# Streamlit adds only this folder to `sys.path`. If the root of the repository is added too, the app also runs from an
-# uninstalled clone.
+# Streamlit adds only the folder of this file to `sys.path`. If the root of the repository is added too, the app also
+# runs from an uninstalled clone.
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))

@@ -1,7 +1,7 @@
 """The state of a page in its address: everything that the user typed or chose, so that a link reproduces the page.
 
 Values are stored as strings under short names. A new session reads them from its link. They remain stored when the user
-goes to another page, and the browser's back button restores earlier ones. `url_fields` draws fields with such values.
+goes to another page, and the browser's back button restores earlier values. `url_fields` draws fields with such values.
 This module does not depend on any page or model.
 """
 
@@ -30,9 +30,9 @@ def read_address() -> None:
     """Read the values of a new session from its link. Call this at the start of every run; only the first run reads."""
     if "url.values" not in st.session_state:
         st.session_state["url.values"] = values = st.query_params.to_dict()
-        if "tau" in values:  # old links have no "refuse", because "no answer" was always allowed then
+        if "tau" in values:  # an old link without "refuse" comes from a time when "no answer" was always allowed
             values.setdefault("refuse", "1")
-        if "rows" in values:  # old links have no "from", because the page Evaluation opened with a path then
+        if "rows" in values:  # an old link without "from" comes from a time when the page Evaluation opened with a path
             values.setdefault("from", "path")
         st.session_state["url.defaults"], st.session_state["url.page_values"] = {}, set()
 
@@ -61,10 +61,10 @@ def enter_page(page: str) -> None:
     state["url.fresh"] = page_changed or used_history or after_undo or opened_by_link
     # a link within the session replaces all values, as the back button does
     state["url.values_replaced"], state["url.page_values"] = used_history or opened_by_link, set()
-    if opened_by_link:  # undo steps from before the link no longer apply to the values that it set
+    if opened_by_link:  # earlier changes cannot be undone in values that the link has replaced
         state.get("url.undo_stacks", {}).pop(page, None)
     state["url.is_new_page"] = page_changed
-    state.pop("figures.request", None)  # it belongs to the previous run
+    state.pop("figures.request", None)  # removes the description of the previous run's request
     # values that changed in one of these ways were not edited on this page, so undo must not revert them here
     state["url.skip_undo"] = page_changed or used_history or opened_by_link
 

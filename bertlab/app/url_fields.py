@@ -166,7 +166,7 @@ def _draw_widget(widget: Callable, label: str, *bounds, key: str, **settings):
     """Draw a widget with its value in the session, and pass this value as its default too.
 
     The default is needed because the browser ignores the session value and draws the default if the user clicks another
-    widget while the browser is still loading the code of this one.
+    widget while the browser is still loading the code of this widget.
 
     Args:
         widget: the Streamlit function that draws it.

@@ -110,7 +110,7 @@ def _is_current(opening: dict[str, str]) -> bool:
 
 
 def _leave_opening() -> None:
-    """Forget the opening of the previous page and, if the user has not changed its settings, their stored values."""
+    """Forget the opening of the previous page and, if the user has not changed its settings, the stored settings."""
     state = st.session_state
     opening = state.get("view.opening")
     state["view.opening"] = None

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-OUTPUT = "output.txt"  # the name of a file in the directory of a process; the process writes its output to it
+OUTPUT = "output.txt"  # the name of the file in the directory of a process to which the process writes its output
 
 
 @dataclass
@@ -58,7 +58,7 @@ class BackgroundProcess:
                 self.process.wait()
 
     def find_error(self) -> str | None:
-        """Return the last line that the process printed; None if it has not failed, or was cancelled."""
+        """Return the last line that the process printed; None if the process did not fail, or was cancelled."""
         if self.process is None or self.is_cancelled or not self.process.poll():
             return None
         return read_last_line(self.directory)

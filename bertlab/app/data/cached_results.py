@@ -61,7 +61,7 @@ def _compute_cached(checkpoint: CheckpointKey, method: str, *values, **options):
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _compute_neuron(checkpoint: CheckpointKey, *texts: str | None, **options) -> NeuronMap:
-    # a result takes several MB, so only two are cached: enough for a class whose thirty pages show the same head
+    # a result takes several MB, so only two are cached: enough for thirty students whose pages show the same head
     return open_session(checkpoint).neuron(*texts, **options)
 
 
@@ -94,7 +94,7 @@ def find_most_striking_weight(checkpoint: CheckpointKey, first: str, second: str
 def pack_attention(
     checkpoint: CheckpointKey, first: str, second: str | None, _attention: AttentionMap
 ) -> payload.AttentionPack:
-    """Pack the result of `compute_attention` for the canvas view. For 512 tokens and 12 x 12 heads it takes 40 MB."""
+    """Pack the result of `compute_attention` for the canvas view: 40 MB for 512 tokens and 12 x 12 heads."""
     return payload.AttentionPack(_attention)
 
 
@@ -129,7 +129,7 @@ def compare_checkpoints(
     other: str | None = None,
     other_pair: str | None = None,
 ) -> Comparison:
-    """Return the cached result of `explore.compare.compare`; it takes checkpoints in place of the sessions.
+    """Return the cached result of `explore.compare.compare`, which takes sessions instead of checkpoints.
 
     Raises:
         BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises an error.

@@ -27,7 +27,7 @@ LOCK_ATTEMPTS, LOCK_SECONDS = 20, 0.1
 
 
 def work(directory: Path) -> int:
-    """Run a job to its end. Return the exit code: 0, or 2 if the job failed; its state then contains the reason."""
+    """Run a job to its end. Return the exit code: 0, or 2 if the job failed; the job's state then gives the reason."""
     with suppress(OSError, AttributeError):  # Windows has no `os.nice`
         os.nice(NICENESS)
     torch.set_num_threads(1)

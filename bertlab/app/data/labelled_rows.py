@@ -29,7 +29,7 @@ def read_rows(
         content: the bytes of the upload; None for a path.
         spec: the task that the rows belong to.
         split: the split to read from a directory, such as "validation".
-        invalid: "skip" leaves out rows that cannot be read; "stop" raises the error of the first one.
+        invalid: "skip" leaves out rows that cannot be read; "stop" raises the error of the first such row.
 
     Raises:
         DataError: the rows cannot be read, or visitors are not allowed to open the path.
@@ -42,7 +42,7 @@ def read_rows(
 
 
 def read_modification_times(name: str) -> tuple[tuple[str, float], ...]:
-    """Return the modification time of each file of a path; together they are a cache key for the rows.
+    """Return the modification time of each file at a path; together, the times are a cache key for the rows.
 
     Args:
         name: the path of a file or directory.
@@ -145,7 +145,7 @@ def analyse(
         spec: the task that the rows belong to.
         limit: the maximum number of rows to evaluate on.
         progress: wraps the sequence of batches and reports the progress.
-        invalid: "skip" leaves out invalid rows; "stop" raises the error of the first one.
+        invalid: "skip" leaves out invalid rows; "stop" raises the error of the first such row.
 
     Returns:
         The metrics, and the prediction for each evaluated row.

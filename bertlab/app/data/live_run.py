@@ -28,7 +28,7 @@ def _background_process() -> BackgroundProcess:
 
 
 def start(language: str, text: str = "") -> None:
-    """Start a run.
+    """Start a live run.
 
     Args:
         language: the language of the generated stories.

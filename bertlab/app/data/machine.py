@@ -47,7 +47,7 @@ def measure_peak(precision: str) -> Machine:
         precision: "float32" or "bfloat16".
     """
     device = resolve_device("auto")
-    # With a single compute thread, its CPU time is measured: unlike wall time, it excludes other visitors and programs.
+    # A single thread is measured by its CPU time, which, unlike wall time, excludes other visitors and programs.
     on_one_thread = device.type == "cpu" and torch.get_num_threads() == 1
     clock = time.thread_time if on_one_thread else time.perf_counter
     matrix_size = ONE_THREAD_MATRIX_SIZE if on_one_thread else None

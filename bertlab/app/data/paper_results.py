@@ -28,7 +28,7 @@ class OwnResult:
     num_rows: int | None
     """The number of validation rows; None if unknown."""
     source: str
-    """The checkpoint that the page opens, under its name in the sidebar (for a mean, the checkpoint of seed 0); "" if
+    """The name, as in the sidebar, of the checkpoint that the page opens (for a mean, the checkpoint of seed 0); "" if
     no checkpoint is stored."""
 
 

@@ -89,7 +89,7 @@ def open_session(checkpoint: CheckpointKey) -> Session:
     Raises:
         CheckpointError: the checkpoint is missing, damaged, or has an unsupported architecture.
     """
-    # All users share the cores. With one core per forward pass, the sum of their waiting times is shortest.
+    # All users share the cores. With one core per forward pass, the sum of the users' waiting times is shortest.
     torch.set_num_threads(1)
     return bertlab.load(checkpoint.source)
 
@@ -125,7 +125,7 @@ def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
 
 
 def record_request(checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None) -> None:
-    """Record the checkpoints and texts of a request. Files saved from the figures that are drawn next contain them."""
+    """Record the checkpoints and texts of a request. Files saved from figures drawn after this call contain them."""
     st.session_state["figures.request"] = describe_request(checkpoint, *texts, other=other)
 
 

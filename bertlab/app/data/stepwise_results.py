@@ -1,4 +1,4 @@
-"""Results that are computed in steps, with a progress bar, and cached for all users of the app.
+"""Results that are computed in parts, with a progress bar, and cached for all users of the app.
 
 The functions with a progress bar are not cached themselves, because Streamlit could not draw the bar from a cached
 function. They store their results in a list or dictionary that a cached function returns.
@@ -19,8 +19,9 @@ from bertlab.explore.writing.corrections import Correction
 from bertlab.explore.writing.surprise import TextSurprise
 
 MAX_ANSWERS = 10  # how many candidate answers the pages about questions compute at most
-DRAWS_PER_GROUP = 5  # how many random draws each step of the progress bar computes, on the page Pre-training by hand
-# How many windows of a passage each step of the progress bar computes. Larger batches are no faster on one core.
+# How many randomly drawn examples are computed between two updates of the progress bar (Pre-training by hand).
+DRAWS_PER_GROUP = 5
+# How many windows of a passage are computed between two updates. Larger batches are no faster on one core.
 WINDOWS_PER_BATCH = 2
 
 
@@ -34,7 +35,7 @@ def compute_head_effects(
     Args:
         checkpoint: the checkpoint.
         values: the positional arguments of `Session.head_effects`.
-        mask: the index of the [MASK] to predict among those of the text.
+        mask: which [MASK] of the text to predict, counted from 0.
         progress: called after each layer with the share of the layers that are finished, from 0 to 1.
 
     Raises:
@@ -62,8 +63,8 @@ def compute_pretraining_losses(
 ) -> tuple[ExampleLosses, ...]:
     """Compute the losses of several pre-training examples, each a random draw from the same document.
 
-    A draw consists of a sentence pair and its masks. Finished draws are cached, so that an
-    additional draw takes one forward pass, and an interrupted computation continues where it stopped.
+    A draw consists of a sentence pair and the masks in it. Finished draws are cached, so that an additional draw takes
+    one forward pass, and an interrupted computation continues where it stopped.
 
     Args:
         checkpoint: the checkpoint.
@@ -88,8 +89,8 @@ def compute_pretraining_losses(
 
 
 def store_draw_losses(checkpoint: CheckpointKey, text: str, draw: int, losses: ExampleLosses, **settings) -> None:
-    """Store the losses of one draw. Call this if they were computed with the example, so that they are not computed
-    again."""
+    """Store the losses of one draw that were computed together with its example, so that
+    `compute_pretraining_losses` does not compute them again."""
     _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))[draw] = losses
 
 

@@ -83,7 +83,7 @@ def read_language(run: Path) -> str:
     """Read the language code of a run's vocabulary.
 
     Raises:
-        BertlabError: the run has no snapshots, or the first one is damaged, or visitors are not allowed to open it.
+        BertlabError: the run has no snapshots, or its first one is damaged or outside the directories open to visitors.
     """
     return _read_vocabulary_language(_find_first_snapshot(run))
 
@@ -166,8 +166,8 @@ def _log_version(run: Path) -> tuple:
 
 
 def _comparison_group(run: Path) -> tuple[bool, str | None]:
-    """Return whether a run is a fine-tuning run, and its language. If two runs have the same result, their losses can
-    be compared."""
+    """Return whether a run is a fine-tuning run, and the language of the run. The losses of two runs for which this
+    function returns the same values can be compared."""
     return "task" in history.read_settings(run), _language_or_none(run)
 
 

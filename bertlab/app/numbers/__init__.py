@@ -1,6 +1,6 @@
-"""The numbers that the app shows, each with its formula and the source that defines it.
+"""The values that the app shows, such as metrics, each with its formula and the source that defines it.
 
-A page explains a number by its key (`display.explain`). The name and the explanation of the number are the messages
+A page explains a value by its key (`display.explain`). The name and the explanation of the value are the messages
 `number-KEY` and `number-KEY-explanation`. Formulas are written in KaTeX and are the same in every language.
 """
 
@@ -8,4 +8,4 @@ from bertlab.app.numbers.analyses import ANALYSES
 from bertlab.app.numbers.metrics import METRICS
 from bertlab.app.numbers.model import MODEL
 
-NUMBERS = MODEL | ANALYSES | METRICS  # key of a number -> its formula and source
+NUMBERS = MODEL | ANALYSES | METRICS  # key of a value -> its formula and source

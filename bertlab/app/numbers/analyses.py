@@ -2,7 +2,7 @@
 
 from bertlab.app.numbers.number import ARXIV, Number
 
-# key of a number -> its formula, its source and the URL of the source
+# key of a value -> its formula, its source and the URL of the source
 ANALYSES: dict[str, Number] = {
     "head_effect": Number(
         r"\Delta=\ln\frac{p'}{1-p'}-\ln\frac{p}{1-p}\qquad p':\ \text{with the head's output set to }0",

@@ -2,7 +2,7 @@
 
 from bertlab.app.numbers.number import ARXIV, Number
 
-# key of a number -> its formula, its source and the URL of the source
+# key of a value -> its formula, its source and the URL of the source
 METRICS: dict[str, Number] = {
     "rouge": Number(
         r"F_1=\frac{2\cdot\mathrm{common}(a,b)}{|a|+|b|}",

@@ -2,7 +2,7 @@
 
 from bertlab.app.numbers.number import ARXIV, Number
 
-# key of a number -> its formula, its source and the URL of the source
+# key of a value -> its formula, its source and the URL of the source
 MODEL: dict[str, Number] = {
     "guess_overlap": Number(
         r"\sum_{w}\min\left(g_w,\;p_w\right)=1-\tfrac{1}{2}\sum_{w}\left|g_w-p_w\right|",

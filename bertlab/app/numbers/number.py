@@ -1,4 +1,4 @@
-"""`Number`: the formula and the source of a number that the app shows."""
+"""`Number`: the formula and the source of a value that the app shows."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ ARXIV = "https://arxiv.org/abs/"  # followed by the arXiv id of a paper
 
 @dataclass(frozen=True)
 class Number:
-    """The formula and the source of a number that the app shows."""
+    """The formula and the source of a value that the app shows."""
 
     formula: str
-    """The formula that computes it, in KaTeX."""
+    """The formula that computes the value, in KaTeX."""
     source: str
-    """The source that defines it: a paper and its section, a web page, or code."""
+    """The source that defines the value: a paper and its section, a web page, or code."""
     link: str
     """The URL of the source."""

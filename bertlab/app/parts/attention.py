@@ -22,7 +22,7 @@ ROLLOUT_MARGIN, ROLLOUT_TOKEN_WIDTH = 80, 14  # pixels for the names of the toke
 
 
 def open_with_most_striking_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Open the page with the head and token of the most striking weight, unless the link or the user chose others.
+    """Open the page with the head and token of the most striking weight, unless the link or user has set others.
 
     Raises:
         BertlabError: any error that `Session.attention` raises.
@@ -62,7 +62,7 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
 
 
 def show_pattern(config: ModelConfig, layer: int, num_tokens: int) -> None:
-    """Say in a caption to which tokens a layer attends, if it does not attend to all.
+    """Say in a caption to which tokens a layer attends, if its attention is limited to some of them.
 
     Args:
         config: the configuration of the model.
@@ -89,7 +89,7 @@ def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: 
 
 
 def choose_position(tokens: tuple[TokenRow, ...]) -> int:
-    """Return the position that the view of one head shows: the stored one, or else the first that is not special."""
+    """Return the position that the view of one head shows: the stored one, else that of the first non-special token."""
     default = next((row.position for row in tokens if not row.special), 0)
     position = view_state.read()["token"]
     return position if type(position) is int and 0 <= position < len(tokens) else default
@@ -128,7 +128,7 @@ def draw_block(
 
 
 def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Draw the rollout of one token: how much each input token contributes to its hidden state after each layer.
+    """Draw the rollout of one token: how much of its hidden state after each layer comes from each input token.
 
     Args:
         checkpoint: the checkpoint.

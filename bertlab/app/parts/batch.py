@@ -101,7 +101,7 @@ def _read_upload(upload) -> Rows:
 
 
 def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey) -> Texts:
-    """Let the user choose the text columns of a table, and return their texts."""
+    """Let the user choose the text columns of a table, and return the texts in these columns."""
     left, right = st.columns(2)
     text_column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
     text_column = fields.column(left, t("batch-text-column"), text_column, table.columns, f"text-{command}")
@@ -128,7 +128,7 @@ def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
 
 
 def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> list[dict]:
-    """Append the columns of the predictions to the rows. A column gets another name if the rows have its name already.
+    """Append the columns of the predictions to the rows. A new column is renamed if the rows already have its name.
 
     Args:
         rows: the rows of the input.

@@ -30,14 +30,14 @@ def compare_inputs(
 
     Args:
         first: the first checkpoint.
-        second: the second checkpoint; it may be the same one.
+        second: the second checkpoint; it may be the same as the first.
         texts: sentences A and B of the first input; "" stands for no sentence B.
         second_texts: sentences A and B of the second input; None if the second checkpoint also reads `texts`.
 
     Raises:
         BertlabError: any error that `explore.compare.compare` raises.
     """
-    # `cached_results.compare_checkpoints` is the cached version of `compare`; it takes checkpoints instead of sessions
+    # `cached_results.compare_checkpoints`, the cached version of `compare`, takes checkpoints instead of sessions
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.loadable_name(second)!r})",))
     arguments = [texts[0], texts[1] or None, *((second_texts[0], second_texts[1] or None) if second_texts else ())]
@@ -64,7 +64,7 @@ def show_alignment(comparison: Comparison, *, compares_texts: bool) -> None:
 
 
 def _list_words_split_differently(comparison: Comparison) -> None:
-    """List the words that the two vocabularies split differently, with their tokens in each."""
+    """List the words that the two vocabularies split differently, with their tokens in each vocabulary."""
     units = {unit.label: unit for unit in comparison.units if unit.is_split_differently}
     if not units:
         frame.note(t("compare-words-split-alike"))
@@ -153,7 +153,7 @@ def _draw_figure(
     on_click: Callable[[list], None] | None = None,
     **options,
 ) -> None:
-    """Draw a figure of the comparison. For short texts, its CSV file contains all values, not only those of the figure.
+    """Draw a figure of the comparison. For short texts, the CSV file also contains values that the figure leaves out.
 
     Args:
         key: the key of the figure.

@@ -27,8 +27,8 @@ SIZES = {
 }  # fmt: skip
 MAX_TOKENS, MAX_ROWS, MAX_STEPS = 65_536, 65_536, 100_000_000  # highest values of the fields: length, batch, steps
 FIELD_WIDTH = 165  # width of a number field in pixels
-GROWTH_POINTS = 16  # how many lengths the growth figure contains
-THIS_MACHINE = "here"  # the name, in the address, that the field of devices uses for this machine
+GROWTH_POINTS = 16  # how many sequence lengths the figure of the growth of a cost contains
+THIS_MACHINE = "here"  # the option of the device field that stands for this machine, as in the address
 
 
 def choose_workload() -> calls.Expression:
@@ -83,7 +83,7 @@ def _choose_option(key: str, options: list[str]) -> str:
 
 
 def choose_lengths(tokens: int) -> tuple[int, ...]:
-    """Choose the lengths of the growth figure, in equal steps up to 4,096 tokens or twice `tokens` if that is more.
+    """Choose the sequence lengths of the growth figure, in equal steps up to the larger of 4,096 and `2 * tokens`.
 
     >>> choose_lengths(128)[:2], choose_lengths(128)[-1]
     ((256, 512), 4096)
@@ -219,7 +219,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 @st.cache_data(show_spinner=False)
 def _compute_batches() -> dict[str, list[str]]:
-    """Compute the table of the largest batches that fit into a GPU. It is always the same, so it is cached."""
+    """Compute the table of the largest batches that fit into a GPU. The table is always the same, so it is cached."""
     rows = published.BATCHES
     memory_sizes = [compute_training_memory(row.make_workload("float32")).total for row in rows]
     return {

@@ -1,4 +1,4 @@
-"""The computation on the Evaluation page: read the rows, and evaluate a checkpoint on them when the user starts it."""
+"""The computation on the Evaluation page: read the rows and, after a click, evaluate a checkpoint on them."""
 
 import hashlib
 import os
@@ -64,7 +64,7 @@ def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: So
         task: the result of `evaluation_source.choose_task`.
 
     Raises:
-        DataError: the rows cannot be read, or the app may not show this path to visitors from other computers.
+        DataError: the rows cannot be read, or visitors from other computers are not allowed to open this path.
     """
 
     # `name` is the path in the Python code that the page shows; `labelled_rows` needs the path that the user typed
@@ -124,7 +124,7 @@ def _invalid_option(source: Source) -> dict[str, InvalidRowAction]:
 
 @contextmanager
 def _suggest_skipping() -> Iterator[None]:
-    """Reword the error about an invalid row: it suggests a command-line flag, but this page has a switch instead."""
+    """Reword the error about an invalid row: name the switch on this page instead of the command-line flag."""
     try:
         yield
     except DataError as error:

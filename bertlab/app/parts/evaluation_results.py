@@ -21,7 +21,7 @@ from bertlab.views.passage import escape_html
 MAX_EXAMPLES = 20  # how many of the hardest rows are listed
 MAX_INVALID_ROWS = 20  # how many invalid rows are listed
 NOT_PERCENT = {"null_threshold", "pearson", "spearman", "matthews"}  # metrics that are not percentages
-# Metric -> the key of its explanation. "f1" is the F1 of labels here; `list_explanation_keys` replaces it for answers.
+# Metric -> the key of its explanation. This "f1" is the F1 of labels; for answers, `list_explanation_keys` replaces it.
 EXPLANATIONS = {
     "accuracy": "accuracy", "f1": "f1_class", "f1_from_3": "f1_class", "matthews": "mcc", "pearson": "pearson",
     "spearman": "spearman", "entity_f1": "f1_entity", "entity_precision": "f1_entity", "entity_recall": "f1_entity",
@@ -87,7 +87,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     st.subheader(t("evaluation-confusion"), anchor=False)
     counts_examples = get_finetune_type(analysis.result.spec.kind).confusion_counts_each_example_once
     st.caption(t("evaluation-confusion-lead" if counts_examples else "evaluation-confusion-entities-lead"))
-    container = st.container()  # for the chart, which is drawn after the field below it to mark the chosen cell
+    container = st.container()  # for the chart; it is drawn after the field below, so that it marks the chosen cell
     errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
 
     options = {"": t("evaluation-show-all")}
@@ -130,12 +130,12 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
 
 
 def _make_origin_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
-    """Return {column: its only value}, which say in every saved file where the results come from."""
+    """Return {column: its only value} for the columns that say, in every saved file, where the results come from."""
     return {"checkpoint": sessions.loadable_name(checkpoint), "task_type": analysis.spec.kind, "data": analysis.name}
 
 
 def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the metrics of each group of questions, with a field to choose a group. Return the indices of its rows."""
+    """Draw the metrics of each group of questions. Return the indices of the rows in the group that the user chose."""
     st.subheader(t("evaluation-groups"), anchor=False)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
     criterion = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
@@ -163,7 +163,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
 
 
 def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the labels and predictions of a regression, with a field to choose a row. Return a list with its index."""
+    """Draw the labels and predictions of a regression. Return a list with the index of the row that the user chose."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))

@@ -64,7 +64,7 @@ def choose_command() -> str:
     former_name = url.recall("measure")
     if former_name in RENAMED_PAGES:  # an old link
         url.store("measure", RENAMED_PAGES[former_name])
-    names = {command: t(command) for command in commands}  # the page of each of these commands has the same name
+    names = {command: t(command) for command in commands}  # each command has a page of the same name
     return fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
 
 
@@ -100,7 +100,7 @@ def choose_source(spec: TaskSpec, labels: Sequence[str], model_language: str) ->
 
 
 def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:
-    """Let the user choose the example rows, if there are any, or enter a path, paste rows or upload a file."""
+    """Let the user choose the example rows (if any), enter a path, paste rows, or upload a file."""
     kinds = ("examples",) * bool(example_rows) + ("path", "paste", "upload")
     names = {kind: t(f"evaluation-source-{kind}") for kind in kinds}
     kind = fields.choice(st.segmented_control, t("evaluation-source"), names, "from", required=True)

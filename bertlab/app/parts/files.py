@@ -26,7 +26,7 @@ from bertlab.views.cost import format_duration
 
 JOB = "job"  # the key under which the address contains the id of a job
 REFRESH_SECONDS = 2  # time between two updates of the panel while a job runs
-# the maximum numbers of listed jobs, of unusable rows with their reasons, and of result rows that the panel shows
+# the maximum numbers of jobs, of unusable rows with the reasons, and of result rows that the panel lists
 MAX_LISTED, MAX_REASONS, MAX_PREVIEW = 10, 10, 20
 # names that the columns of passages and questions often have, in the order in which they are tried
 PASSAGE_NAMES = ("context", "passage", "지문", "본문", *TEXT_NAMES)
@@ -46,7 +46,7 @@ def may_start_jobs() -> bool:
 def draw_panel(command: str, question: str = "") -> None:
     """Draw the panel. Visitors who may not start jobs see nothing.
 
-    The app picks a checkpoint for the language of the file, which may differ from that of the text on the page.
+    The app picks a checkpoint for the language of the file, which may differ from the language of the page's text.
 
     Args:
         command: "classify", "tag", "answer", "embed" or "next-sentence".
@@ -69,7 +69,7 @@ def draw_panel(command: str, question: str = "") -> None:
 
 
 def _has_command(id: str, command: str) -> bool:
-    """Whether a job was started for a command. If there is no such job, show an error, and forget its id."""
+    """Whether a job was started for a command. If there is no such job, show an error, and forget the id."""
     try:
         return file_jobs.find(id).job.command == command
     except DataError as error:
@@ -179,7 +179,7 @@ def _run_action(action) -> None:
 
 @frame.show_errors()
 def _draw_job(id: str) -> None:
-    """Draw the current state of a job. When its process has ended, draw the whole page again."""
+    """Draw the current state of a job. When the job's process has ended, draw the whole page again."""
     stored_job = file_jobs.find(id)
     job, state = stored_job.job, stored_job.state
     if stored_job.is_running != st.session_state.get("files.was_running", stored_job.is_running):

@@ -46,7 +46,7 @@ class MaskedText:
         ]
 
     def store(self, indices: frozenset[int]) -> None:
-        """Store which words are masked. If the text is too long for the address, the address omits them too."""
+        """Store which words are masked. If the text is too long for the address, the address omits the indices too."""
         joined_indices = ".".join(map(str, sorted(indices)))
         url.store("mask", joined_indices, self.default, in_address=len(self.text) <= url.MAX_TEXT_LENGTH)
 
@@ -66,11 +66,11 @@ class MaskedText:
 
 
 def draw_masked_text(examples: Examples, *, container=st, help: str | None = None) -> MaskedText:
-    """Draw a text field and, below it, its words as buttons that mask them.
+    """Draw a text field and, below it, a button for each word of the text, which masks the word.
 
     Args:
         examples: the texts of the language; the field starts with their `sentence`, one word of which is masked.
-        container: where to draw the text field; its words are always drawn in the page.
+        container: where to draw the text field; the buttons are always drawn in the page itself.
         help: the help text of the field.
     """
     text = fields.text_line(container, t("fill-mask-text"), examples.sentence, key="text", help=help)
@@ -99,7 +99,7 @@ def describe_original(word: str, original: Original | None) -> str:
 
     Args:
         word: the word.
-        original: `MaskFill.original`; None if the word is not a single token of the vocabulary, so it has no
+        original: `MaskFill.original`; None if the word is not a single token of the vocabulary and so has no
             probability.
     """
     if original is None:

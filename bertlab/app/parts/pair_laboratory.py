@@ -87,7 +87,7 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
 
 
 def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
-    """Predict the fixed test pairs, and show all predictions and how many of each kind are correct.
+    """Predict the fixed test pairs, and show all predictions and how many are correct for each kind of pair.
 
     Raises:
         BertlabError: any error that `Session.predict_test_pairs` raises.

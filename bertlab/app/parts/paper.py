@@ -96,7 +96,7 @@ def show_example(task: PaperTask) -> None:
 
 
 def show_open_button(task: PaperTask, own_results: Sequence[OwnResult], page: Page) -> None:
-    """Draw the button that opens the example in the page that answers it.
+    """Draw the button that opens the example of a task on the page that answers it.
 
     If there is no checkpoint for the task, a line with the command that trains one is shown instead of the button.
 
@@ -206,7 +206,7 @@ def _find_best(measure: Measure, own_results: Sequence[OwnResult]) -> OwnResult 
 
 
 def _describe_sizes(results: Iterable[OwnResult | None]) -> str:
-    """Describe the sizes of the shipped checkpoints with these results; a dash if there are none."""
+    """Describe the sizes of the shipped checkpoints that have these results; a dash if no result is from one."""
     sizes = {}
     for result in results:
         if result is not None and result.source:

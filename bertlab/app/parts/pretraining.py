@@ -1,4 +1,4 @@
-"""Parts of the page "Pre-training by hand": its controls, the drawn pair, the predictions and the losses."""
+"""Parts of the page "Pre-training by hand": controls, predictions, losses, and the sentence pair drawn at random."""
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 from bertlab.views.shortening import shorten
 
-MAX_DRAWS = 100  # the highest number of a draw; a running mean needs a forward pass for every draw up to this one
+MAX_DRAWS = 100  # the number of the last random draw; the running mean takes one forward pass for each draw
 MAX_MASK_PERCENT = 60  # the highest share of tokens that are chosen for prediction, in percent
 # slider -> its default, in percent of the tokens chosen for prediction
 SHARES = {"mask-share": 80, "random-share": 10, "same-share": 10}
@@ -93,7 +93,7 @@ def _balance_shares(changed_share: str) -> None:
 
 
 def show_pair(example: PretrainingExample, limit: int) -> None:
-    """Show the drawn pair: its label, the origin of B, and every token with what replaces it.
+    """Show the drawn sentence pair: its label, the origin of sentence B, and every token with its replacement.
 
     Args:
         example: the example.

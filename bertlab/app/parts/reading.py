@@ -18,7 +18,7 @@ def call_xray(
         text: the passage.
 
     Returns:
-        The passage and the result of `Session.xray`, each with the Python code that computes it.
+        The passage, and the result of `Session.xray`, as two expressions with the Python code of each.
 
     Raises:
         BertlabError: any error that `Session.xray` raises.

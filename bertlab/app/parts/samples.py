@@ -1,4 +1,4 @@
-"""Sample rows for the Evaluation page, in the columns of a task. Their texts are in `locales/*/samples.toml`."""
+"""Sample rows for the Evaluation page, in the columns of a task. The texts are in `locales/*/samples.toml`."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ def _format_multiple_choice(spec: TaskSpec, labels: Sequence[str], texts: dict) 
     context_column, *choice_columns = spec.text or ("text",)
     context, *choices = texts["multiple_choice"]
     row = {context_column: context} | ({spec.choice_prefix_column: ""} if spec.choice_prefix_column else {})
-    if len(choice_columns) > 1:  # one column for each choice; if there are more columns, the first choice fills them
+    if len(choice_columns) > 1:  # one column for each choice; the first choice fills any further columns
         cells = [*choices, *choices[:1] * (len(choice_columns) - len(choices))]
         row |= dict(zip(choice_columns, cells, strict=True))
     else:

@@ -59,7 +59,7 @@ def _read_upload(upload) -> Rows:
 
 
 def _choose_column(container, table: Rows) -> list[str]:
-    """Let the user choose the column of a table that has several, and return its cells as text."""
+    """If a table has several columns, let the user choose one. Return the cells of the column as text."""
     column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
     if len(table.columns) > 1:
         column = fields.column(container, t("batch-text-column"), column, table.columns, "lines-column")

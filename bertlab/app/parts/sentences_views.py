@@ -65,7 +65,7 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
 
 
 def _store_selection(indices: Sequence[int]) -> None:
-    """Store the lines that a lasso, a box or a click selects, and show them; for a single line, show its neighbours."""
+    """Store the lines that a lasso, box or click selects, and show them; if it is one line, show its neighbours."""
     url.store("chosen", url.write_value(list(indices)[:MAX_LINKED]), "[]")
     st.session_state["sentences.chosen"] = tuple(indices)
     if len(indices) == 1:
@@ -107,7 +107,7 @@ def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
 
 
 def _read_selection(count: int) -> list[int]:
-    """Read the indices of the selected lines: those in the address or, if they were too many for it, in the session.
+    """Read the indices of the selected lines: from the address or, if they were too many for it, from the session.
 
     Unknown indices are ignored.
     """

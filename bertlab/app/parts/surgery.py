@@ -62,7 +62,7 @@ def choose_surgery_input() -> SurgeryInput:
     """Draw the fields for the prediction and its texts, and return their values."""
     left, right = st.columns([4, 1])
     names = [task_type.name for task_type in list_intervention_types()]
-    if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # older links have aliases of the task types
+    if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # an older link may contain an alias of a task type
         url.store("ask", TASK_TYPES[name_in_link].name, names[0])
     kind = url_fields.choice(
         left.segmented_control, t("heads-prediction"), names, key="ask", required=True, label_visibility="collapsed",
@@ -110,7 +110,7 @@ _FIELDS = {"masked_lm": _draw_mask_fields, "sentence_pair": _draw_sentence_field
 
 
 def recall_changes() -> str:
-    """Return the line of changes in the address. Show a caption if it is too long for a link."""
+    """Return the line of changes in the address. Show a caption if the line is too long for a link."""
     line = url.recall("changes")
     url.store("changes", line)
     fields.note_too_long_for_link(st, line)
@@ -131,7 +131,7 @@ def parse_changes(line: str, config: ModelConfig) -> changes.Changes:
 
 
 def draw_change_buttons(line: str, config: ModelConfig) -> None:
-    """Draw a button for each change, which removes it, and two more buttons: undo the last change, and remove all."""
+    """Draw a button that removes each change, and two more buttons: undo the last change, and remove all changes."""
     parsed_changes = parse_changes(line, config)
     heads = range(config.num_heads)
     layers_off = [
@@ -263,12 +263,12 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
 
 
 def find_colour_limit(effects: HeadEffects) -> float:
-    """Return the absolute change of log-odds at which the colours of the grid reach their full strength."""
+    """Return the absolute change of the log-odds from which on the colours of the grid have their full strength."""
     return max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
 
 
 def list_outcome_names(kind: str) -> dict[str, str]:
-    """Return {label: the name that is shown instead}, for labels that have one. The label of "no answer" is empty.
+    """Return {label: the name shown in its place} for labels that have such a name. The label of "no answer" is empty.
 
     Args:
         kind: the task type of the prediction. The labels of sentence pairs are translated for the task type

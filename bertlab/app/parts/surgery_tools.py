@@ -1,7 +1,7 @@
 """The tools of the Head surgery page below the grid of heads: edit attention, patch hidden states, export the model.
 
 The fields of the first two tools initially contain an example that changes the prediction, and a sentence says what the
-change would do.
+change in the fields would do.
 """
 
 import shlex
@@ -203,7 +203,7 @@ def show_preview(
 
 
 def show_export_command(line: str, checkpoint: sessions.CheckpointKey) -> None:
-    """Show the command that exports the model without the ablated heads, and how much smaller it gets."""
+    """Show the command that exports the model without the ablated heads, and how much smaller the model gets."""
     config = sessions.open_session(checkpoint).config
     parsed_changes = parse_changes(line, config)
     st.caption(t("heads-export-lead"))

@@ -29,7 +29,7 @@ MAX_OPACITY = 0.55  # the opacity of the shade of a word whose surprise reaches 
 
 
 def cut_text(text: str) -> str:
-    """Return the first `MAX_WORDS` words of a text. If it has more words, show a note that the rest is left out."""
+    """Return the first `MAX_WORDS` words of a text. If the text has more words, show a note about the rest."""
     spans = [span for span in find_words(text) if text[slice(*span)].isalnum()]
     if len(spans) <= MAX_WORDS:
         return text
@@ -170,7 +170,7 @@ def _store_word(index: object) -> None:
 def _draw_words(
     text: str, surprise: TextSurprise, misfits: Sequence[int], threshold: float, chosen: int | None
 ) -> None:
-    """Draw the words of a text, shaded by their surprise; `misfits` has the indices of those to underline."""
+    """Draw the words of a text, shaded by their surprise; underline the words with the indices `misfits`."""
     full_shade_surprise = max(threshold, 1.0)
     words = [
         {"start": word.start, "end": word.end, "misfit": index in misfits,
@@ -182,7 +182,7 @@ def _draw_words(
 
 
 def _show_word(checkpoint: sessions.CheckpointKey, text: str, word: ScoredWord, index: int) -> None:
-    """Show the tokens of a word with their surprise, and words that could replace it."""
+    """Show the tokens of a word with their surprise, and words that could replace the word."""
     (proposals,) = calls.call_session(checkpoint, "propose_words", text, (index,)).result
     with st.container(border=True, key="chosen-word"):
         heading = t("writing-chosen", word=word.text, surprise=word.surprise)
@@ -241,6 +241,6 @@ def _apply_corrections(corrections: Sequence[Correction]) -> None:
 
 
 def _replace_characters(field: str, start: int, end: int, word: str) -> None:
-    """Replace characters of a text field; the page's undo button undoes it."""
+    """Replace characters of a text field; the page's undo button undoes this change."""
     text = st.session_state[field]
     st.session_state[field] = text[:start] + word + text[end:]

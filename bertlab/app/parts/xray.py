@@ -13,7 +13,7 @@ SCROLL_LENGTH = 2_500  # a passage with more characters is shown in a scrolling 
 
 
 def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression) -> None:
-    """Draw the slider of the threshold; show the result at its value, and the threshold at which the result changes."""
+    """Draw the slider of the threshold; show the result, and the threshold at which the result changes."""
     xray_result, tau = span_xray.result, fields.threshold(st, checkpoint)
     best = xray_result.answers.answers[0]
     if xray_result.margin <= tau:
@@ -50,7 +50,7 @@ def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
 
 
 def show_candidates(passage_text: str, xray_result: SpanXray) -> None:
-    """Draw the passage with its best candidate answers underlined, and a slider that sets how many are."""
+    """Draw the passage with its best candidate answers underlined, and a slider for the number of these answers."""
     st.subheader(t("xray-spans"), anchor=False)
     st.caption(t("xray-spans-lead"))
     count = url_fields.number(st.slider, t("xray-candidate-count"), 1, 10, 4, key="show")
@@ -99,7 +99,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     from_answer = direction == "answer"
     share = attention_call.field("answer_to_question_LN" if from_answer else "question_to_answer_LN")
     share_LN = share.result
-    # the share of a head that attends to all tokens equally
+    # the share that a head with equal attention to all tokens would have
     uniform_share = len(attention.question if from_answer else attention.answer) / len(attention.tokens)
     strongest_head = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest_head, "between.")

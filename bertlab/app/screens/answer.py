@@ -39,7 +39,7 @@ with right.container(key="answers"), frame.show_errors():
         st.toggle, t("answer-allow-no-answer"), key="refuse", help=t("answer-allow-no-answer-help")
     )
     threshold = fields.threshold(st, checkpoint) if allows_no_answer else None
-    # whether the threshold of the checkpoint, not that of the user, refuses the answer
+    # whether the checkpoint's own threshold, rather than the one that the user sets, refuses the answer
     is_refused_by_default = has_threshold and answers.refused
     answers = replace(answers, null_threshold=threshold)
     style = " faint" * answers.refused

@@ -1,6 +1,6 @@
 """Choose: the probability of each ending of a context, and how the vector W scores the endings.
 
-Shape legend: C choices (the endings), H hidden.
+Shape legend: C choices (the endings), H hidden size.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ frame.heading("choose")
 examples = selection.examples_for("choose")
 left, right = st.columns(2, gap="large")
 context = fields.text_line(left, t("choose-context"), examples.choice_context, key="context")
-endings_container = left.container()  # is above the number field, whose value is read first
+endings_container = left.container()  # for the endings, above the number field, whose value is read first
 num_endings = url_fields.number(
     left.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
     width=fields.NUMBER_WIDTH,
@@ -40,7 +40,7 @@ def rank_choices(choices: Sequence[Choice]) -> list[int]:
 
 
 def show_probabilities(scores: calls.Expression) -> None:
-    """Show the best ending and the probabilities of all."""
+    """Show the best ending, and the probabilities of all endings."""
     choices = scores.result.choices
     best = rank_choices(choices)[0]
     line = f"<b>{escape_html(choices[best].text)}</b> · {percent(choices[best].probability)}"

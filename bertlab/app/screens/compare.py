@@ -16,7 +16,7 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
     Args:
         container: the column in which the field is drawn.
         label: the label of the field.
-        key: its name in the address.
+        key: the name of the field in the address.
         default: the name of the checkpoint that is initially selected.
 
     Raises:
@@ -50,7 +50,7 @@ def compare_two(comparison_kind: str) -> None:
         examples = read_examples(sessions.open_session(first).language)
         texts = fields.sentence_pair(*examples.pair)
     else:
-        # the field in the sidebar is disabled on this page, but its checkpoint is the default of this field
+        # the sidebar's field is disabled on this page, but the checkpoint selected in it is the default of this field
         default = st.session_state.get("opened", sessions.AUTO)
         first = second = choose_checkpoint(st.columns(2)[0], t("checkpoint"), "compare.checkpoint", default)
         examples = read_examples(sessions.open_session(first).language)

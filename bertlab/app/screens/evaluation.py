@@ -25,7 +25,7 @@ with frame.show_errors():
         evaluation_source.show_sample_rows(spec, labels, row_language)
     else:
         rows = evaluation.read_rows(checkpoint, loaded, source, task)
-        # Example rows have the columns that the task specifies, if it does; ((), "") stands for these columns.
+        # Example rows have the columns of the task if the task specifies columns; ((), "") stands for these columns.
         has_task_columns = source.is_example and spec.text
         columns = ((), "") if has_task_columns else evaluation_source.choose_columns(spec, rows.result)
         default_rows = DEFAULT_EXAMPLE_ROWS if source.is_example else DEFAULT_ROWS

@@ -29,7 +29,7 @@ with st.container(key="proposals"), frame.show_errors():
     else:
         fills = masked_input.predict(checkpoint, top_k, second or None)
         zoom = fields.zoom_switch(st)
-        # a [MASK] in the second sentence is always typed, so it replaced no word
+        # every [MASK] in the second sentence was typed by the user, so it replaced no word
         words = [*masked_input.originals, *[""] * len(fills.result)]
         cells = st.columns(min(len(fills.result), 2))
         for index, (fill, word) in enumerate(zip(fills.result, words, strict=False)):

@@ -26,7 +26,7 @@ with frame.show_errors():
     effects = surgery.recall_effects(checkpoint, surgery_input)
     left, right = st.columns([3, 2], gap="medium")
     with left.container(key="heads-measured"):
-        progress = st.empty()  # first in its container, where the style sheet lays it over the grid
+        progress = st.empty()  # first in the container, because the style sheet lays this first element over the grid
         surgery.draw_grid(
             changes,
             config,

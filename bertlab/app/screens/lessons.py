@@ -28,7 +28,7 @@ else:
                     t("lessons-start"), key=f"start-{name}", icon=":material/play_arrow:", type="primary",
                     on_click=current.store_place, args=(name, 0),
                 )  # fmt: skip
-                if not lesson.has_computed_values:  # a handout is made without the model that computes them
+                if not lesson.has_computed_values:  # a handout here is made without a model
                     # the server calls this function outside of the session, so the language is an argument
                     st.download_button(
                         t("class-handout"), partial(make_handout, lesson, language()), f"{name}.html", "text/html",

@@ -17,7 +17,7 @@ NAMES_WIDTH = 110  # the width of the column with the names of the layers, in pi
 GRID_STYLE = """<style>.st-key-lens > * {{ min-width: {}px; }} .st-key-lens {{ position: relative; }}
 .st-key-lens::after {{ content: ""; position: absolute; left: {}px; width: 1px; height: 1px;
 scroll-initial-target: nearest; }}</style>"""
-MAX_COLUMNS = 48  # of the grid; for a longer text, it shows only the positions around the selected one
+MAX_COLUMNS = 48  # for a longer text, the grid shows only the positions around the selected one
 
 frame.heading("logit-lens")
 text = fields.text_line(

@@ -9,12 +9,12 @@ from bertlab.app.data import sessions
 from bertlab.app.i18n import t
 from bertlab.app.parts import files, sentences_input, sentences_views
 
-LANGUAGE_SAMPLE = 50  # the language is recognised from so many lines at the beginning
+LANGUAGE_SAMPLE = 50  # how many lines at the beginning are read to recognise the language
 MAX_LINES_IN_CODE = 200  # if there are more lines, the Python code on the page reads them from a file
 
 
 def make_lines_expression(lines: sentences_input.Lines) -> calls.Expression:
-    """Make the expression of the lines; if there are many or they were uploaded, its code reads them from a file."""
+    """Make the expression of the lines; if there are many or they were uploaded, the code reads them from a file."""
     if not lines.file and len(lines.texts) <= MAX_LINES_IN_CODE:
         return calls.assign("lines", lines.texts)
     steps = (

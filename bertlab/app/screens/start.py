@@ -26,7 +26,7 @@ METRIC_FORMATS = {
     "masked_accuracy": "{:.0%}", "nsp_accuracy": "{:.0%}", "f1": "{:.1f}%", "exact_match": "{:.1f}%",
     "accuracy": "{:.1f}%", "entity_f1": "{:.1f}%", "spearman": "{:.1f}",
 }  # fmt: skip
-# keys of the explanations of these metrics
+# keys of the explanations of the metrics that the cards show
 EXPLANATIONS = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity", "spearman")
 
 
@@ -105,7 +105,7 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def draw_tour_button() -> None:
-    """Draw the button that starts the guided tour; there is none within a lesson or a class."""
+    """Draw the button that starts the guided tour, unless the session is in a lesson already."""
     with frame.show_errors():
         if current.find_place() is None:
             label = t("start-tour", count=len(current.load_lesson(TOUR).steps))

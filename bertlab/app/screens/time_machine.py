@@ -1,4 +1,4 @@
-"""Time machine: predictions and attention of every snapshot of a training run, with a slider for the step."""
+"""Time machine: predictions and attention of every snapshot of a training run, with a slider for the training step."""
 
 import time
 from functools import partial
@@ -25,7 +25,7 @@ run_name = url_fields.text(
 @st.fragment
 @frame.show_errors()
 def show_timeline(run: Path, first: str, second: str) -> None:
-    """Compute the outputs of every snapshot for the texts, with a progress bar, and draw the timeline.
+    """Compute the predictions of every snapshot for the texts, with a progress bar, and draw the timeline.
 
     An error, such as a text that is too long, is shown on the page.
 

@@ -14,14 +14,14 @@ from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
 REFRESH_SECONDS = 2  # seconds between two updates of the page while a run is in progress
-RECENT_STEPS = 20  # steps whose mean accuracy is shown; few, because the accuracy keeps rising in a run of one minute
+RECENT_STEPS = 20  # the accuracy is shown as a mean over so few steps because it keeps rising in a run of one minute
 
 frame.heading("train-live")
 can_start = roles.is_teacher() or not access.is_restricted()
 
 
 def start_run(text: str) -> None:
-    """Start a run if this visitor may start one."""
+    """Start a live run if this visitor may start one."""
     try:
         if roles.is_teacher() or not access.is_restricted():
             live_run.start(language(), text)

@@ -80,7 +80,7 @@ def show_settings_table(settings: dict[str, list]) -> None:
 
 
 def format_held_out_metric(rows: list[dict]) -> str:
-    """Format the latest metric on held-out text with its name; a dash if the log has none.
+    """Format the latest metric on held-out text with its name; a dash if the log has no such metric.
 
     Args:
         rows: the log of a run.

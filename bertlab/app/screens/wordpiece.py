@@ -1,4 +1,4 @@
-"""WordPiece: the search for tokens step by step, the merges that made them, two vocabularies, and position vectors."""
+"""WordPiece: how a word is split into tokens, the merges behind them, two vocabularies, and position vectors."""
 
 import os
 
@@ -27,7 +27,7 @@ def show_search(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Draw the merges that built the tokens, or say that their order is unknown."""
+    """Draw the merges that built the tokens, or say that the order of the merges is unknown."""
     merges = calls.call_session(checkpoint, "merges", text)
     if merges.result is None:
         frame.note(t("wordpiece-order-unknown"))
@@ -39,7 +39,7 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Compare the tokens of two vocabularies for the same text: the checkpoint's, and one that the user chooses."""
+    """Compare the tokens of two vocabularies for the same text: that of the checkpoint, and one chosen by the user."""
     own_name = os.path.basename(checkpoint.source)
     other_names = [name for name in bertlab.find_shipped_checkpoints() if name != own_name]
     if not other_names:
