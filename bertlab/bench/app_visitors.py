@@ -35,7 +35,7 @@ class Visitor:
 
     Args:
         change: the page and the text to change.
-        index: the index of the visitor, from which the words of the texts follow.
+        index: the index of the visitor, which determines the words of the texts.
         options: how often the visitor changes the text, over which time, and with which checkpoint.
 
     Attributes:

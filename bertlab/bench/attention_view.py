@@ -198,7 +198,7 @@ def time_call(function: Callable):
 
 
 def measure_bertlab(page: Page, attention: AttentionMap, limit: float) -> list[tuple[str, ...]]:
-    """Return the table rows of bertlab's view: the initial view and, for a long input, all lines of a layer."""
+    """Return bertlab's table rows: the initial view and, for a long input, all attention lines of a layer."""
     size = str(len(attention.tokens))
     pack, packing_time = time_call(lambda: payload.AttentionPack(attention))
     first_bytes = pack.bytes()

@@ -26,7 +26,7 @@ class Student:
     """A session that follows the teacher through a lesson, as a browser would.
 
     Args:
-        index: the index of the student, from which the participant's token is made.
+        index: the index of the student, which determines the participant's cookie.
 
     Attributes:
         errors: errors of the connection and of the script, and errors shown on the page.

@@ -103,7 +103,7 @@ def open_base(student: Checkpoint, base: Checkpoint | None):
 
 
 def _open_with_transformers(loaded: Checkpoint):
-    """Open a checkpoint with `transformers`, in float32, and its tokenizer."""
+    """Open a checkpoint in float32, and its tokenizer, with `transformers`."""
     auto_class = transformers.AutoModelForSequenceClassification
     return auto_class.from_pretrained(loaded.path, dtype=torch.float32).eval(), load_tokenizer(loaded.path)
 

@@ -72,14 +72,14 @@ class Row:
     """All suggestions with a gain above 0."""
 
     def count(self, margin: float) -> tuple[int, int]:
-        """Count the suggestions with a gain above a margin, and those of them that restore the sentence."""
+        """Count the suggestions with a gain above a margin, and how many of these restore the sentence."""
         suggestions = [each for each in self.corrections if each.gain > margin]
         corrected_texts = [self.text[: c.start] + c.replacement + self.text[c.end :] for c in suggestions]
         return len(suggestions), corrected_texts.count(self.original) if self.kind else 0
 
 
 def make_rows(sentences: list[str], seed: int) -> list[Row]:
-    """Insert one error in half of the sentences, with all kinds of errors in turn.
+    """Insert one error in half of the sentences, taking the kinds of errors in turn.
 
     Args:
         sentences: the sentences. A sentence stays unchanged if the kind of error that is chosen for it cannot be made.

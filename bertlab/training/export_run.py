@@ -1,4 +1,4 @@
-"""`bertlab export-run`: copy a run to a directory small enough to ship, which the pages Training and Time machine show.
+"""`bertlab export-run`: copy a run to a small directory for shipping. The pages Training and Time machine show copies.
 
 The copy contains the snapshots, a thinned log, and the settings, from which directory names are removed. The final
 checkpoint of the run becomes the last snapshot.

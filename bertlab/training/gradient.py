@@ -79,7 +79,7 @@ class GlobalGradient:
         return Loss(value, metrics, tokens, ratios=self.weighted_loss.ratios)
 
     def _build_module(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> nn.Module:
-        """Build the module of the weighted loss, which averages gradients over the processes if there are several."""
+        """Build the module that computes the weighted loss and, with several processes, averages their gradients."""
         if distributed.world_size() == 1:
             return self.weighted_loss
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []

@@ -185,6 +185,6 @@ def _read_results(out: Path) -> list[dict]:
 
 
 def _copy_checkpoint(source: Path, target: Path) -> None:
-    """Replace a checkpoint with a copy of another one; even if this is interrupted, `target` is never incomplete."""
+    """Replace a checkpoint with a copy of another one; even if copying is interrupted, `target` is never incomplete."""
     with replace_directory(target, obsolete_files=()) as copy:
         shutil.copytree(source, copy, dirs_exist_ok=True)

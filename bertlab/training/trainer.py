@@ -289,7 +289,7 @@ class Trainer:
         return time.process_time() if self.clock == "cpu" else time.monotonic()
 
     def _compile(self, batch) -> None:
-        """Compute a gradient and discard it, which compiles the layers outside the training time."""
+        """Compile the layers, outside the training time, by computing a gradient that is discarded."""
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             self.gradient(batch)
         self.optimizer.working_model.zero_grad()

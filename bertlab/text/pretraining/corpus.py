@@ -131,8 +131,8 @@ class Corpus:
         """Return the corpus with blocks of at least `MIN_BATCHES` batches of `batch_tokens` tokens.
 
         This bound holds for the maximum block size. All blocks have nearly the same size, which may be half of the
-        maximum. Pairs at the end of a block that do not fill a batch are left out; with small blocks, these would be a
-        large share.
+        maximum. If the last pairs of a block do not fill a batch, they are left out; with small blocks, these would be
+        a large share.
         """
         num_documents = MIN_BATCHES * batch_tokens * self.facts["documents"] // max(1, self.facts["tokens"])
         return replace(self, block_size=max(self.block_size, num_documents))

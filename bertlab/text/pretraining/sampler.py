@@ -53,8 +53,8 @@ class PairSampler:
     """Endless batches of sentence pairs; `position` is the position of the next batch.
 
     Every epoch goes through the blocks of documents in a new order, and makes and shuffles new pairs in each block.
-    Pairs at the end of a block that do not fill a batch are left out. A block with too few pairs for a batch gives one
-    smaller batch.
+    If the last pairs of a block do not fill a batch, they are left out. A block with too few pairs for a batch gives
+    one smaller batch.
 
     Args:
         corpus: the prepared corpus.

@@ -30,7 +30,7 @@ def make_row_error(source: object, row: int, reason: object, id: str | None = No
 
 @dataclass
 class InvalidRows:
-    """Receives the errors of invalid rows; it raises the first one or records all of them.
+    """Receives the errors of invalid rows, and raises the first one or records all of them.
 
     >>> invalid_rows = InvalidRows("skip", max_printed=0)
     >>> from bertlab.config.languages import Message

@@ -116,7 +116,7 @@ def json_type(value: object) -> str:
 
 
 def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
-    """Describe the byte of a row that is invalid in its encoding."""
+    """Describe the byte that makes a row invalid in the encoding of the file."""
     name = encoding.removesuffix("-sig").upper()
     value = f"{error.object[error.start]:#04x}"
     return Message("row-not-decodable", encoding=name, byte=error.start + 1, value=value)

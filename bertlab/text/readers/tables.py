@@ -154,7 +154,7 @@ def make_records(
 
 
 def _find_undecodable_byte(field: str, encoding: str) -> Message | None:
-    """Describe the first byte of a field that could not be decoded; None if there is no such byte."""
+    """Describe the first undecodable byte of a field; None if there is no such byte."""
     if is_unicode(field):
         return None
     try:

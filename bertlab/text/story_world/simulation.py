@@ -108,7 +108,7 @@ class Simulation:
         self.skills.add((self.friend, self.tasks[0]))
 
     def make_thing(self) -> Thing:
-        """Make an object of the theme that nobody has yet."""
+        """Make an object that belongs to the theme, and that nobody has yet."""
         return Thing(self.rng.choice(self.theme.things), self.rng.choice(self.lexicon.words["adjectives"]))
 
     def start_paragraph(self) -> None:

@@ -30,7 +30,7 @@ class Slot:
     """A gap in a wording."""
 
     role: str
-    """The role of the event that fills it."""
+    """The role, in the event, of whoever or whatever fills the slot."""
     case: str
     """How a person is named; "subj" if the wording does not say it."""
     form: str

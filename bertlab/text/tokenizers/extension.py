@@ -54,7 +54,7 @@ def count_split_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[tup
 
 
 def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[str]:
-    """Choose the sequences of tokens that save most tokens if each becomes one token; see `learn_new_tokens`.
+    """Choose the sequences of tokens that save the most tokens if each becomes one token; see `learn_new_tokens`.
 
     Args:
         word_counts: the tokens of each word, and in how many passages it occurs.

@@ -185,7 +185,7 @@ def _check_settings(config: CompressConfig) -> None:
     if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
         raise BertlabError("export-checkpoint-exists", path=config.out)
     checkpoint.check_target(config.out)
-    # Type of the weights -> the only format that can store it; both can store float32.
+    # Type of the weights -> the only format that can store it; both formats can store float32.
     needed_format = {"int8": "onnx", "float16": "checkpoint", "bfloat16": "checkpoint"}.get(config.weights)
     if needed_format and config.format != needed_format:
         raise BertlabError("compress-weights-need-format", weights=config.weights, format=needed_format)

@@ -115,11 +115,11 @@ def choose_heads_to_prune(
 
 
 def choose_neurons_to_keep(neurons_LI: torch.Tensor, removed_share: float, multiple: int = 16) -> list[torch.Tensor]:
-    """Choose the most important neurons of each layer, in their original order.
+    """Choose the most important neurons of each layer; the result has them in their original order.
 
     Args:
         neurons_LI: the importance of every neuron.
-        removed_share: the share of the neurons of each layer that is not chosen.
+        removed_share: the share of neurons that is not chosen in each layer.
         multiple: the number of neurons that remain is rounded up to a multiple of this number, because processors
             compute such sizes faster.
     """

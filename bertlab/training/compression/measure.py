@@ -19,7 +19,7 @@ class Measurements:
     megabytes: float
     """The size in 10^6 bytes: before compression, four bytes for each parameter; after it, the size of the file."""
     parameters: int
-    """The number of weights that are not zero; for an ONNX file, those of the model that it was made from."""
+    """The number of weights that are not zero; for an ONNX file, their number in the exported model."""
     latency_ms: float
     """The median time that one text takes, in milliseconds."""
     texts_per_second: float
@@ -51,7 +51,7 @@ def measure_speed(
     num_batches: int = 5,
     progress: Callable = iter,
 ) -> list[tuple[float, float]]:
-    """Measure the latency of one text and the throughput of batches, of several models alternately.
+    """Measure several models alternately: the latency of one text, and the throughput of batches.
 
     Args:
         models: the models; they take turns at each batch, because the speed of a shared machine drifts.
@@ -90,5 +90,5 @@ def measure_speed(
 
 
 def count_weights(model: torch.nn.Module) -> int:
-    """Count the weights of a model that are not zero."""
+    """Count the nonzero weights of a model."""
     return sum(int(parameter.count_nonzero()) for parameter in model.parameters())

@@ -274,7 +274,7 @@ def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> Pretr
 def _make_finetune_config(
     config: ReproduceConfig, cell: Cell, checkpoint_name: str, source: str | None
 ) -> FinetuneConfig:
-    """Make the settings of the fine-tuning run of a cell, which trains a checkpoint on the rows in `source`."""
+    """Make the settings with which the fine-tuning run of a cell trains a checkpoint on the rows in `source`."""
     table = ALL_TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
     finetuning_rate = BENCHMARK_LEARNING_RATE if config.table in BENCHMARK_TABLES else FINETUNING_LEARNING_RATE

@@ -243,7 +243,7 @@ def _choose_vocabulary(
 
 
 def _load_tokenizer(config: PrepareConfig) -> Tokenizer:
-    """Load the tokenizer that `--tokenizer` names, from a file, a corpus or a checkpoint."""
+    """Load the tokenizer of the file, corpus or checkpoint that `--tokenizer` names."""
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased)
     directory = locate.find(config.tokenizer, needs_weights=False)

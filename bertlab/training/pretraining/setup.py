@@ -99,7 +99,7 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
 
 
 def describe_origin(config: PretrainConfig, tokenizer: Tokenizer) -> str:
-    """Describe the initial weights of a run, and how its vocabulary differs from theirs, for the model card."""
+    """Describe for the model card the initial weights of a run, and the new tokens of the run's vocabulary."""
     if config.from_ is None:
         return f"random weights ({config.start})"
     name = locate.make_display_name(config.from_)
