@@ -31,4 +31,4 @@ attention-rollout-sentence = { $layer }번 레이어를 지난 뒤 { $token } �
 attention-pattern-window = { $layer }번 레이어의 어텐션은 좁은 범위만 봐요. 토큰은 양옆의 토큰 { FORMAT($side, spec: ",") }개씩에만 어텐션을 주고, 나머지 가중치는 0이에요.
 attention-pattern-window-global = { $layer }번 레이어의 어텐션은 좁은 범위만 봐요. 토큰은 양옆의 토큰 { FORMAT($side, spec: ",") }개씩과 전역 토큰에만 어텐션을 주고, 전역 토큰은 모든 토큰에 어텐션을 줘요. 나머지 가중치는 0이에요. 전역 토큰은 분류에서는 첫 토큰, 질문 답변에서는 질문이고, 가린 단어를 예측할 때는 없어요.
 attention-pattern-block = 토큰 { $size }개짜리 블록은 양옆 블록과 첫 블록, 마지막 블록에만 어텐션을 줘요. 첫 블록과 마지막 블록은 모든 토큰에 어텐션을 줘요. 나머지 가중치는 0이에요.
-attention-pattern-block-full = 이 텍스트는 토큰이 { FORMAT($limit, spec: ",") }개 이하라서 모든 토큰이 서로 어텐션을 줘요. 더 긴 텍스트에서는 일부에만 줘요.
+attention-pattern-block-full = 이 텍스트는 토큰이 { FORMAT($limit, spec: ",") }개 이하라서 모든 토큰이 서로 어텐션을 줘요. 더 긴 텍스트에서는 일부 토큰에만 줘요.

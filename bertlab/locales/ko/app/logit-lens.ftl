@@ -1,6 +1,6 @@
 logit-lens = 로짓 렌즈
 logit-lens-title = 로짓 렌즈: 레이어별 예측
-logit-lens-lead = MLM 출력층을 모든 레이어의 은닉 상태에 적용해 봐요. 최종 예측이 어느 레이어에서 나타나는지 보세요.
+logit-lens-lead = 모든 레이어의 은닉 상태에 MLM 출력층을 적용한 결과예요. 최종 예측이 어느 레이어에서 나타나는지 보세요.
 logit-lens-about = 빈칸을 예측하는 출력층을 마지막 레이어뿐 아니라 모든 레이어에 적용해요. 칸마다 그 레이어에서 모델이 무엇을 예측할지 보여요. 앞쪽 레이어는 입력을 되풀이할 때가 많고, 최종 예측은 뒤쪽 레이어에서 정해져요.
 logit-lens-try = 최종 예측이 처음 나타나는 레이어를 찾아보세요.
 start-logit-lens = 레이어마다 무엇을 예측하는지 봐요.
@@ -11,7 +11,7 @@ logit-lens-probability = 확률
 logit-lens-by-layer = 최종 예측의 레이어별 확률과 순위
 logit-lens-final-prediction = { $position }번 위치에서 마지막 레이어의 예측: <b>{ $word }</b>. 그래프는 이 토큰의 레이어별 확률과 순위예요.
 logit-lens-joint = 여러 빈칸 함께 채우기
-logit-lens-joint-help = 왼쪽 빈칸부터 차례로 채우고, 앞에서 채운 단어를 보고 다음 빈칸을 예측해요. 빔 서치는 빈칸을 채울 때마다 좋은 후보 몇 개만 남겨요. *따로* 방법은 다른 빈칸과 상관없이 빈칸마다 확률이 가장 높은 단어를 골라요. 두 방법 모두 결합 확률은 왼쪽 빈칸부터 차례로 계산해요.
+logit-lens-joint-help = *함께* 방법은 왼쪽 빈칸부터 차례로 채우고, 앞에서 채운 단어를 보고 다음 빈칸을 예측해요. 빈칸을 채울 때마다 좋은 후보 몇 개만 남겨요(빔 서치). *따로* 방법은 다른 빈칸과 상관없이 빈칸마다 확률이 가장 높은 단어를 골라요. 두 방법 모두 결합 확률은 왼쪽 빈칸부터 차례로 계산해요.
 logit-lens-joint-too-few-masks = [MASK]를 두 번 이상 입력하면 빈칸을 함께 채워요.
 logit-lens-joint-words = 단어
 logit-lens-joint-method = 방법

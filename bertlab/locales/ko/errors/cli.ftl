@@ -1,5 +1,5 @@
 stdin-read-twice = 표준 입력으로는 텍스트를 하나만 읽을 수 있어요. 나머지는 명령줄에 적어 주세요.
-command-unknown = "{ $command }" 명령은 없어요. bertlab --help에서 전체 목록을 볼 수 있어요.
+command-unknown = "{ $command }" 명령은 없어요. bertlab --help에서 명령 전체 목록을 볼 수 있어요.
 command-needs-package = bertlab { $command } 명령에는 { $package } 패키지가 필요해요: pip install { $package }
 arguments-invalid = { $reason } ({ $command } --help를 참고하세요)
 arguments-not-understood = 명령줄 인자를 읽을 수 없어요

@@ -3,9 +3,9 @@
 intervention-unreadable = 변경 '{ $part }'에서 헤드나 레이어를 읽을 수 없어요. 0번 레이어의 3번 헤드는 0.3, 4번 레이어 전체는 4라고 적어 주세요.
 heads-unreadable = 헤드 목록을 읽을 수 없어요: '{ $text }'. 0.3,2.11처럼 레이어.헤드를 쉼표로 나누어 적어 주세요.
 attention-row-without-weight = 어텐션 행에는 가중치가 0보다 큰 위치가 하나 이상 있어야 해요.
-patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 다른 텍스트를 입력해 주세요.
+patch-without-text = 패칭할 은닉 상태는 다른 텍스트에서 가져와요. 은닉 상태를 가져올 텍스트를 입력해 주세요.
 patch-lengths-differ = 두 텍스트의 토큰이 { $tokens }개와 { $other }개로 달라서 모든 위치를 패칭할 수는 없어요. 텍스트마다 위치를 하나씩 골라 주세요.
-patch-position-missing = 다른 텍스트에 { $position }번 위치는 없어요. 위치는 0번부터 { $last }번까지 있어요.
+patch-position-missing = 은닉 상태를 가져올 텍스트에 { $position }번 위치는 없어요. 위치는 0번부터 { $last }번까지 있어요.
 
 ## 텍스트
 

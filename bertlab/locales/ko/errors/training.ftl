@@ -1,5 +1,5 @@
 # devices and memory
-device-unknown = { $name } 장치가 없어요. cpu나 cuda를 쓰세요.
+device-unknown = { $name }: 쓸 수 없는 장치예요. cpu나 cuda를 쓰세요.
 device-not-supported = bertlab은 { $name }에서 실행되지 않아요. cpu나 cuda를 쓰세요.
 cuda-not-available = 쓸 수 있는 CUDA 장치가 없어요. --device cpu를 쓰세요.
 cuda-device-not-found = { $name } 장치가 없어요. 이 컴퓨터의 GPU는 { $count }개이고 번호는 0부터예요.
@@ -36,7 +36,7 @@ run-data-differs = { $directory }의 학습은 다른 데이터로 시작했어�
 run-data-difference = { $name } { $before } → { $now }
 
 # settings of pre-training
-optimizer-unknown = { $name } 옵티마이저가 없어요. --optim.name에는 { $names } 중 하나를 쓰세요.
+optimizer-unknown = { $name }: 쓸 수 없는 옵티마이저예요. --optim.name에는 { $names } 중 하나를 쓰세요.
 mask-shares-too-large = --mask-share와 --random-share의 합은 1을 넘을 수 없어요.
 new-vocabulary-without-from = --new-vocabulary는 체크포인트에서 인코더만 쓰고 토큰 임베딩은 새로 시작하는 옵션이에요. 그 체크포인트를 --from으로 지정하세요.
 left-to-right-unsupported = { $family }의 config.json에는 왼쪽에서 오른쪽으로만 보는 어텐션을 기록할 수 없어요. --family bert를 쓰세요.
@@ -50,7 +50,7 @@ generator-differs = { $generator }의 임베딩이 { $checkpoint }의 임베딩�
 start-teacher-without-teacher = --start teacher는 교사 모델의 레이어를 복사해요. 교사 모델을 --teacher로 지정하세요.
 start-teacher-too-shallow = --start teacher: 학생 모델의 레이어({ $layers }개)가 교사 모델({ $teacher_layers }개)보다 많아요. --layers를 더 작게 지정하세요.
 start-teacher-differs = --start teacher: 학생 모델의 { $name } 모양({ $own })이 교사 모델의 모양({ $teachers })과 달라요. --hidden과 --attention-heads를 교사 모델에 맞추세요.
-teacher-flags-without-teacher = { $flags }: 교사 모델의 손실 항에 주는 가중치예요. --teacher로 교사 모델을 지정하세요.
+teacher-flags-without-teacher = { $flags }: 손실에서 교사 모델의 항에 곱하는 수예요. --teacher로 교사 모델을 지정하세요.
 teacher-cosine-of-other-size = --teacher-cosine은 은닉 상태를 비교하는데, 학생 모델의 은닉 차원({ $hidden })과 교사 모델의 은닉 차원({ $teacher_hidden })이 달라요. --hidden과 --attention-heads를 교사 모델과 같게 하세요.
 teacher-of-left-to-right = --teacher를 쓰면 가려진 토큰의 예측을 배우는데, 왼쪽에서 오른쪽으로 읽는 모델에는 가려진 토큰이 없어요. --teacher나 --left-to-right를 빼세요.
 teacher-vocabulary-differs = { $teacher }의 어휘 집합이 { $corpus }의 어휘 집합과 달라서 교사 모델이 될 수 없어요. --tokenizer { $teacher } 옵션으로 말뭉치를 다시 준비하세요.

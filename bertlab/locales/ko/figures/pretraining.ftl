@@ -1,11 +1,11 @@
-figure-draw = 뽑기
+figure-draw = 뽑기 번호
 figure-replacement-mask = [MASK]
 figure-replacement-random = 무작위 토큰
 figure-replacement-unchanged = 그대로
 figure-loss-mlm = MLM 손실
 figure-loss-pair = 문장 쌍 손실
 figure-loss-total = 합
-figure-running-mean = { $loss }, 누적 평균
+figure-running-mean = { $loss }의 누적 평균
 figure-sentence-a = 문장 A
 figure-sentence-b = 문장 B
 figure-true-token = 정답: 확률, 순위
