@@ -1,7 +1,7 @@
 attention = Attention
 attention-title = Attention between tokens
 attention-lead = Point at a token to see which tokens it attends to. Each colour is a head.
-attention-about = In every layer, each head computes how much every token attends to every other token. The weights of one token sum to 100%. They show where information flows, but not by themselves why the model predicts what it predicts.
+attention-about = In every layer, each head computes how much every token attends to every other token. The weights of one token sum to 100%. They show where information flows, but alone they do not explain why the model predicts what it predicts.
 attention-try = Add a pronoun to the sentence and look for a head that links it to its noun.
 view = View
 view-heads = Heads
@@ -26,7 +26,7 @@ attention-layers = Through all layers to the prediction
 attention-layers-lead = The length (norm) of the vector that each layer adds to this token, and the token that the model would predict here after that layer (logit lens).
 attention-layers-lead-without-lens = The length (norm) of the vector that each layer adds to this token.
 attention-rollout-position = Token
-attention-rollout-lead = Rollout multiplies the attention of all layers. It shows how much of each input token may have reached this token.
+attention-rollout-lead = Rollout multiplies the attention of all layers. It shows how much of each input token may have reached the chosen token.
 attention-rollout-sentence = After layer { $layer }, { $itself } of the vector at { $token } still comes from that token itself. Of the other tokens, { $source } contributes most ({ $share } of the whole).
 attention-pattern-window = Layer { $layer } has local attention: a token attends to the { $side ->
     [one] token

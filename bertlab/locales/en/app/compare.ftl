@@ -1,7 +1,7 @@
 compare = Before and after
 compare-title = Compare models or texts
 compare-lead = Compare two checkpoints on one text, for example before and after fine-tuning, or one checkpoint on two texts. See which heads, layers and tokens differ. Or compare up to six models, even of different families, on one sentence.
-compare-about = Two models read the same text, or one model reads two texts, and every head and every layer is compared. A distance of 0 means equal attention. Fine-tuning usually changes the last layers most.
+compare-about = Two models read the same text, or one model reads two texts, and every head and every layer is compared. The difference in attention is measured as a distance; a distance of 0 means equal attention. Fine-tuning usually changes the last layers most.
 compare-try = Compare the checkpoints “strongest” and “sst2” (fine-tuned on movie reviews): which heads are the same in both?
 start-compare = See how two models differ, or two texts in one model.
 compare-between = Compare
@@ -21,7 +21,7 @@ compare-more-words-split = { $count ->
 compare-same-length = Both texts have the same number of tokens, so tokens at the same position are compared.
 compare-tokens-left-out = The texts have different lengths, so only their common tokens are compared. Left out: { $first } of the first text, { $second } of the second.
 compare-heads = Which heads differ
-compare-heads-help = Jensen-Shannon distance between the attention of the same head in the two models or texts, from 0 (equal) to 1. Blue (+): the second model or text attends to more distant tokens. Orange (−): it attends to nearer tokens. The number in brackets is the difference in mean attention distance, in tokens.
+compare-heads-help = Jensen-Shannon distance between the attention of the same head in the two models or texts, from 0 (equal) to 1. Blue (+): the second model or text attends to more distant tokens. Orange (−): the second model or text attends to nearer tokens. The number in brackets compares how many tokens away, on average, the attended tokens are: the value of the second minus the value of the first.
 compare-head = Attention of one head: second − first
 compare-different-head-counts = The two models have different numbers of layers or heads, so single heads cannot be compared. Layers can be compared.
 compare-layers = How much each layer differs

@@ -2,7 +2,7 @@ evaluation = Evaluation
 evaluation-title = Evaluate a checkpoint
 evaluation-lead = Evaluate the checkpoint on labelled rows: metrics, confusion matrix and hardest examples.
 evaluation-about = The checkpoint predicts labelled rows, and the metrics say how often it is right. The confusion matrix shows which labels the checkpoint confuses. Below are the rows that the checkpoint predicted wrongly with the highest confidence.
-evaluation-try = Read five errors: how many of them would you have labelled differently yourself?
+evaluation-try = Read five errors: for how many would your own label differ from the label in the data?
 start-evaluation = Metrics, confusion matrix, hardest examples.
 evaluation-prediction-type = Kind of prediction
 evaluation-task = Task
@@ -77,6 +77,6 @@ evaluation-hardest-count-all = { $count ->
        *[other] All { $count } examples, hardest first.
     }
 evaluation-download = { $count ->
-        [one] Download as CSV
-       *[other] Download all { $count } as CSV
+        [one] Download the example as CSV
+       *[other] Download all { $count } examples as CSV
     }

@@ -30,7 +30,7 @@ files-column = Columns
 files-preparing = Opening the checkpoint …
 files-progress = { FORMAT($done, spec: ",") } of { FORMAT($total, spec: ",") } rows · about { $left } left
 files-progress-stopped = { FORMAT($done, spec: ",") } of { FORMAT($total, spec: ",") } rows
-files-close-tab = You can close this tab: the work continues. To see it again, open the address of this page.
+files-close-tab = You can close this tab: the work continues. To see the progress again, open the address of this page.
 files-finished = Finished: { $total ->
     [one] 1 row.
    *[other] { FORMAT($total, spec: ",") } rows.

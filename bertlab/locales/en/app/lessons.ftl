@@ -1,7 +1,7 @@
 lessons = Lessons
 lessons-title = Lessons: predict first, then look
 lessons-lead = A lesson leads you through pages of this app, step by step. You answer questions before you see the results.
-lessons-about = A lesson is a list of steps, each with a page of this app, an explanation and often a question. You answer before the result is shown, because a wrong prediction is remembered better than a right explanation. If you work alone, you see your own answer; in a class, everyone sees how often each answer was given.
+lessons-about = A lesson is a list of steps, each with a page of this app, an explanation and often a question. You answer before the result is shown, because a wrong answer of your own is remembered better than a right explanation. If you work alone, you see your own answer; in a class, everyone sees how often each answer was given.
 lessons-try = Start the first lesson and answer its first question.
 start-lessons = Go through a lesson alone, or teach one to a class.
 lessons-in-class = A class is running: the lesson panel of this page shows the step that the teacher has chosen.
@@ -36,7 +36,7 @@ class-other-guesses = others
 class-back = Back
 class-next = Next
 class-page-again = Open this step's page again
-class-leave = Skip the rest
+class-leave = Skip the rest of the lesson
 class-finish = Finish
 class-what-next = What next?
 class-minutes = { $count ->

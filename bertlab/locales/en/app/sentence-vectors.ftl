@@ -1,8 +1,8 @@
 sentences = Sentences
 sentences-title = Sentences as vectors
 sentences-lead = Paste short texts, such as headlines, one per line. Each line becomes a vector, and similar lines get similar vectors. The page shows groups, neighbours and duplicates among the lines.
-sentences-about = BERT makes a vector for every token. The mean of these vectors stands for the whole sentence, and fine-tuning on pairs of sentences makes the cosine of two such vectors a measure of how similar they are in meaning. The map shows the vectors in two dimensions; clusters are regions where many lines lie close together.
-sentences-try = Write one of the lines again in other words, and look for it among the neighbours.
+sentences-about = BERT makes a vector for every token. The mean of these vectors stands for the whole sentence, and fine-tuning on pairs of sentences makes the cosine of two such vectors a measure of how similar they are in meaning. The map shows the vectors in two dimensions; clusters are regions where the vectors of many lines lie close together.
+sentences-try = Write one of the lines again in other words: is the new line a neighbour of the original line?
 start-sentences = See groups, neighbours and duplicates of many lines.
 
 sentences-lines = Lines, one text each
@@ -47,7 +47,7 @@ sentences-group = Lines to list
 sentences-group-lasso = selected on the map
 sentences-group-all = all lines
 sentences-group-none = in no cluster ({ $count })
-sentences-group-empty = Nothing is selected: draw a line around points of the map, or choose a cluster here.
+sentences-group-empty = Nothing is selected: circle some points on the map, or choose a cluster here.
 sentences-line = Line
 sentences-threshold = Minimum cosine
 sentences-threshold-help = Lines with at least this cosine count as duplicates. Lines that are connected through other duplicates are in one group.

@@ -12,10 +12,7 @@ sentence-ranking = Candidate { $best } is the most probable next sentence ({ $hi
 sentence-ranking-one = Candidate { $best } follows with a probability of { $high }.
 sentence-tags = The least certain word is { $word }: its tag { $tag } has a probability of { $share }.
 sentence-span = The answer starts most probably at { $start } ({ $start_share }) and ends most probably at { $end } ({ $end_share }).
-sentence-lens = After layer { $layer }, { $settled } of { $total } positions already { $settled ->
-        [one] predicts
-       *[other] predict
-    } the same token as after the last layer.
+sentence-lens = After layer { $layer }, the prediction at { $settled } of { $total } positions is already the same token as after the last layer.
 sentence-lens-at = From layer { $layer } on, { $word } keeps rank 1.
 sentence-lens-at-once = { $word } has rank 1 from the embeddings on.
 sentence-head-effects = Head { $helping } helps { $label } most: without it, the log-odds fall by { FORMAT($falls, spec: ".2f") }. Head { $hurting } hurts { $label } most: without it, the log-odds rise by { FORMAT($rises, spec: ".2f") }.

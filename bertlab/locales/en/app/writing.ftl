@@ -1,7 +1,7 @@
 writing = Writing
 writing-title = Writing aids
 writing-lead = Type a text. See which words do not fit and what would fit better, where a letter or a space may be wrong, and what could come next.
-writing-about = BERT masks the tokens of your text one at a time and predicts each token from the others. The surprise of a word is −ln p, added up over its tokens. The sum over the whole text, with the sign changed, is the pseudo-log-likelihood of the text. A surprising word is not always an error: names and rare words surprise BERT too.
+writing-about = BERT masks the tokens of your text one at a time and predicts each token from the others. The surprise of a word is the sum of −ln p over its tokens, where p is the probability of the token. The sum over the whole text, with the sign changed, is the pseudo-log-likelihood of the text. A surprising word is not always an error: names and rare words surprise BERT too.
 writing-try = Click an underlined word, choose one of the suggestions, and watch the surprise of its neighbours change.
 start-writing = Find words that do not fit, check spelling and spacing, and let BERT suggest the next word.
 
@@ -12,7 +12,7 @@ writing-text = Text
 writing-empty = There is no word yet: type a text.
 writing-too-long = This text has { FORMAT($count, spec: ",") } words: only the first { $limit } are read. For longer texts, use `bertlab writing`.
 writing-threshold = Underline words with a surprise above (nats)
-writing-threshold-help = A word is underlined if its surprise is larger than this value. 0 nats means certain, 2.3 nats a probability of 10%, and 9.2 nats a probability of 0.01%.
+writing-threshold-help = A word is underlined if its surprise is larger than this value. A surprise of 0 nats means certain, 2.3 nats a probability of 10%, and 9.2 nats a probability of 0.01%.
 writing-whole-words = Mask whole words
 writing-whole-words-help = If only one token of a word is masked, the other tokens of the word reveal it. With this switch, the later tokens of the word are masked too: the tokens of a word are predicted one after another, while the rest of the text stays visible.
 writing-progress = Masking and predicting the tokens: part { $done } of { $of }
@@ -23,7 +23,7 @@ writing-unknown = { $count ->
     }
 writing-word-title = { $word }: { FORMAT($surprise, spec: ".2f") } nats
 writing-chosen = “{ $word }”: { FORMAT($surprise, spec: ".2f") } nats. Words that fit better:
-writing-proposals-note = A click replaces the word; the undo button restores it. Suggestions are single tokens, so words that the vocabulary splits are never suggested.
+writing-proposals-note = A click on a suggestion replaces the word; the undo button restores it. Suggestions are single tokens, so words that the vocabulary splits are never suggested.
 writing-no-words = None of the 100 most probable tokens is a whole word.
 writing-proposal = { $word } { $probability }
 writing-token = Token
@@ -45,4 +45,4 @@ writing-margin-help = The gain is how far the pseudo-log-likelihood of the text 
 writing-corrections-legend = Struck through: your text. Blue: the suggestion.
 writing-correction = { $original } → { $replacement } (+{ FORMAT($gain, spec: ".1f") } nats)
 writing-apply-all = Apply all { $count }
-writing-corrections-note = The page tries to change the most surprising words: it replaces a word with every word that differs from it by one letter, and it adds or removes one space. BERT then compares each changed text with yours. There is no dictionary, so a rare name may be “corrected” into a frequent word. BENCHMARKS.md has the precision and recall on text with artificial errors.
+writing-corrections-note = The page tries to change the most surprising words: it replaces each of them with every word that differs by one letter, and adds or removes one space. BERT then compares each changed text with yours. There is no dictionary, so a rare name may be “corrected” into a frequent word. BENCHMARKS.md has the precision and recall on text with artificial errors.

@@ -1,7 +1,7 @@
 xray = Answer x-ray
 xray-title = Answer x-ray: the scores behind an answer
 xray-lead = Every token of the passage has a start score and an end score. Move the threshold τ and see when the result becomes “no answer”.
-xray-about = Every token of the passage has two probabilities: that the answer starts there, and that it ends there. The lines below are the pairs of start and end with the highest scores. If the score of “no answer” exceeds the best of these scores by more than the threshold, the result is no answer.
+xray-about = Every token of the passage has two probabilities: that the answer starts there, and that it ends there. The lines below are the pairs of start and end with the highest scores. If the score of “no answer” exceeds the best of these scores by more than the threshold, the result is “no answer”.
 xray-try = Delete the answer from the passage and see which answer takes its place.
 start-xray = See the scores behind an answer and move the threshold.
 xray-answer-at = At τ = { FORMAT($tau, spec: "g") } the answer is:
@@ -11,7 +11,7 @@ xray-spans = Candidate answers
 xray-candidate-count = Candidates shown
 xray-spans-lead = Each line marks a candidate answer and is labelled with its rank and score. Overlapping candidates are drawn one below the other.
 xray-columns = Start and end probabilities
-xray-columns-lead = Blue, upwards: the probability that the answer starts here. Hatched orange, downwards: the probability that it ends here. [CLS] stands for no answer. The tallest column is { FORMAT($highest, spec: ".1%") }. Point at a token to see its probabilities.
+xray-columns-lead = Blue, upwards: the probability that the answer starts at the token. Hatched orange, downwards: the probability that the answer ends at the token. [CLS] stands for no answer. The tallest column is { FORMAT($highest, spec: ".1%") }. Point at a token to see its probabilities.
 xray-scale = Scale
 xray-scale-linear = linear
 xray-scale-logarithmic = logarithmic (shows small values)

@@ -45,7 +45,7 @@ weights-tensor-missing = the weights have no tensor { $tensor }, which should ha
 weights-tensor-shape = { $tensor } has the shape { $shape }, but config.json requires { $expected }
 weights-tensor-type = { $tensor } is of type { $type }, not floating point
 weights-tensor-twice = the weights contain { $tensor } twice, once under the name { $alias }
-weights-not-tied = { $tensor } differs from { $other }; in such a model, both names must stand for the same tensor
+weights-not-tied = { $tensor } differs from { $other }; in this model, both names must stand for the same tensor
 weights-no-pooler = the weights have a { $head } output layer but no pooler, which that layer needs
 weights-unused = the weights contain tensors that this model does not have: { $tensors }{ $more ->
     [0] {""}

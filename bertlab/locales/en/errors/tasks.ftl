@@ -93,8 +93,8 @@ predictions-for-other-questions = { $count ->
         [one] there is no prediction for the question: is this a prediction for another file?
        *[other] there is no prediction for any of the { $count } questions: are these predictions for another file?
     }
-question-without-answer = question { $id } has no correct answer: is this SQuAD v2.0?
-questions-without-answers = no question has a correct answer (the first question is { $id }): is this a test set, or SQuAD v2.0?
+question-without-answer = question { $id } has no correct answer: is this file SQuAD v2.0?
+questions-without-answers = no question has a correct answer (the first question is { $id }): is this file a test set, or SQuAD v2.0?
 threshold-needs-scores = to use a threshold, also give the scores for “no answer”
 no-answer-scores-missing = { $count ->
         [one] question { $first } lacks a no-answer score

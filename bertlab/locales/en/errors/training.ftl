@@ -13,8 +13,8 @@ cuda-device-missing = process { $rank } has no GPU of its own, because this mach
 training-out-of-memory = out of memory: use a smaller --batch-size, or split each batch with --accumulate, which gives the same losses; the state that was saved last is not lost
 
 # several processes
-run-peer-lost = another process of this run ended or cannot be reached, so this one stops: the state that was saved last is not lost; run the same command to continue from it
-run-stopped-by-torchrun = stopped by torchrun because another process of the run ended: the state that was saved last is not lost; run the same command to continue from it
+run-peer-lost = another process of this run ended or cannot be reached, so this one stops: the state that was saved last is not lost; run the same command to continue from that state
+run-stopped-by-torchrun = stopped by torchrun because another process of the run ended: the state that was saved last is not lost; run the same command to continue from that state
 run-weights-differ-between-processes = the processes do not start from the same weights: the run directory and the checkpoint must be visible to every machine
 
 # stopping and divergence
@@ -63,7 +63,7 @@ teacher-vocabulary-differs = { $teacher } has a different vocabulary from { $cor
 final-max-tokens-too-few = --final-max-tokens is { $value }: it must be more than --max-tokens
 pairs-too-long = pairs of { $tokens } tokens are too long: this model has { $positions } positions
 inputs-too-long-for-teacher = inputs of { $tokens } tokens are too long for the teacher: it has { $positions } positions; set a smaller --max-tokens
-from-vocabulary-differs = { $corpus } was not tokenised with the vocabulary of { $checkpoint }: prepare it again with --tokenizer { $checkpoint }, or keep only the encoder with --new-vocabulary
+from-vocabulary-differs = { $corpus } was not tokenised with the vocabulary of { $checkpoint }: prepare the corpus again with --tokenizer { $checkpoint }, or keep only the encoder with --new-vocabulary
 left-to-right-with-sentence-pair = a left-to-right model cannot learn a sentence-pair objective, because [CLS] attends to no other token: add --pair-objective none
 corpus-without-characters = the corpus has no characters, so there are no bits per character: prepare it again from other text
 tensorboard-not-installed = --tensorboard needs the package tensorboard: pip install tensorboard
@@ -85,7 +85,7 @@ evaluate-pretraining-needs-corpus = to evaluate pre-training, give --checkpoint,
 evaluate-rows-without-labels = { $name } has no labels, so it cannot be used for evaluation: write the predictions to a file with --out
 flag-needs-unanswerable = { $flag } is for tasks with unanswerable questions, such as squad_v2, not for { $task }
 flag-needs-classification = { $flag } is for classification tasks, such as sst2, not for { $task }
-teacher-of-other-vocabulary = { $teacher } has a different vocabulary from { $checkpoint }, so it cannot be its teacher
+teacher-of-other-vocabulary = { $teacher } has a different vocabulary from { $checkpoint }, so it cannot be the teacher
 teacher-of-other-labels = the teacher { $teacher } has the labels { $labels }, but those of the task are { $expected }
 flag-needs-sentence-vectors = { $flag } is for tasks of sentence vectors, such as stsb_vectors, not for { $task }
 record-needs-checkpoint = --record writes into a checkpoint: name the checkpoint with --checkpoint
