@@ -40,7 +40,7 @@ def average(model: Bert, other: Bert, share: float = 0.5) -> Bert:
     """Return a copy of `model` whose weights are (1 - share) x its own weights + share x those of `other`.
 
     Args:
-        model: a model; the copy has its configuration.
+        model: a model; the copy has the same configuration.
         other: a model with the same architecture, labels and output layers; `TRAINING_FIELDS` may differ.
         share: the share of `other` in the average, more than 0 and less than 1.
 

@@ -238,7 +238,7 @@ def save(
     Args:
         directory: the directory to write; an older checkpoint in it is replaced.
         model: the model.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the model.
         record: the content of `bertlab.json`: any dictionary that `json.dumps` accepts.
         dtype: the type of the stored weights. With torch.float8_e4m3fn, matrices are stored in eight bits and vectors
             in float16, so the file is half as large as with float16 alone. The stored weights are less precise, so
@@ -367,7 +367,7 @@ def make_config_fields(config: ModelConfig, heads: Collection[str], dtype: torch
 
     Args:
         config: the configuration of the model.
-        heads: the names of its output layers.
+        heads: the names of the model's output layers.
         dtype: the type of the stored weights.
     """
     # transformers infers regression from a single label; the problem type states it explicitly.

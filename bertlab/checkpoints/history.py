@@ -44,11 +44,11 @@ class Snapshot:
     """A checkpoint that a run saved during training."""
 
     step: int
-    """The number of training steps until it was saved."""
+    """The number of training steps until the checkpoint was saved."""
     tokens: int
-    """The number of training tokens until it was saved."""
+    """The number of training tokens until the checkpoint was saved."""
     path: Path
-    """Its directory."""
+    """The directory of the checkpoint."""
     validation: Mapping[str, float] = field(default_factory=dict)
     """Metrics on held-out text, by name; {} if they were not measured."""
 
@@ -60,9 +60,9 @@ class RunStatus:
     state: str
     """"running", "finished", "stopped" or "diverged"."""
     step: int
-    """The index of the last step in its log."""
+    """The index of the last step in the log of the run."""
     idle_seconds: float
-    """The time since its log last changed, in seconds."""
+    """The time since the log of the run last changed, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> Ru
 
     Args:
         run: the run directory.
-        rows: its log, or the log after `thin_log`.
+        rows: the rows of the log, or those that `thin_log` returns for it.
         now: the current time in seconds since the epoch; by default `time.time()`.
     """
     steps = [row for row in rows if is_step(row)]

@@ -93,10 +93,10 @@ def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, l
 
 
 def identify_shared_head(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
-    """Find out which of the output layers whose tensors have the same name a checkpoint has, and its labels.
+    """Find the output layer to which tensors with a shared name such as "classifier" belong, and its labels.
 
-    Several output layers store their tensors under the same name, such as "classifier". The architecture in config.json
-    tells which of them the checkpoint has. Without an architecture, a checkpoint without a pooler is a tagger, because
+    Several output layers store their tensors under the same name. The architecture in config.json tells which of these
+    output layers the checkpoint has. Without an architecture, a checkpoint without a pooler is a tagger, because
     `transformers` writes no pooler for taggers.
 
     Args:

@@ -44,7 +44,7 @@ def save(
     Args:
         directory: the directory to write; an older checkpoint in it is replaced.
         model: the model, which is not changed.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the model.
         record: the content of `bertlab.json`.
         heads: the output layers to include, keys of `nn.heads.HEADS`; by default all that the model has. For (), the
             file computes hidden states; sentence vectors are computed from them.

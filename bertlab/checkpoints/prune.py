@@ -22,7 +22,7 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
     """Return a copy of a model without the query, key, value and output weights of some attention heads.
 
     The copy computes the same as the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650). Its
-    config.json lists them as `pruned_heads`, which bertlab and `transformers` before version 5 can load.
+    config.json lists these heads as `pruned_heads`, which bertlab and `transformers` before version 5 can load.
 
     Args:
         model: the model, which is not changed.
@@ -68,7 +68,7 @@ def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
 
     Args:
         model: the model.
-        config: its configuration, with the new `pruned_heads`.
+        config: the configuration of the model, with the new `pruned_heads`.
     """
     if config == model.config:
         return copy.deepcopy(model)

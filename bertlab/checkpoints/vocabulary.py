@@ -28,7 +28,7 @@ TOKEN_DIMENSIONS = {TOKEN_EMBEDDINGS: 0, MLM_BIAS: 0, "heads.mlm.extra.weight": 
 
 @torch.no_grad()
 def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iterable[str] = ()) -> Bert:
-    """Return a copy of a checkpoint's model whose token embeddings, [V, H], are those of another tokenizer.
+    """Return a copy of a checkpoint's model with token embeddings, [V, H], for the tokens of another tokenizer.
 
     Tokens that are in both vocabularies, such as digits and punctuation, keep their embeddings. The embeddings of new
     tokens are drawn from a normal distribution with the mean and standard deviation of the old embeddings in each of
@@ -59,7 +59,7 @@ def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
     """Return a copy of a checkpoint's model with weights for the additional tokens of an extended vocabulary.
 
     In every tensor with an entry for each token (`TOKEN_DIMENSIONS`), the entry of a new token is the mean of the
-    entries of the old tokens into which the checkpoint's tokenizer splits it. All other weights stay the same.
+    entries of the old tokens into which the checkpoint's tokenizer splits the new one. All other weights stay the same.
     Therefore the outputs for a text without new tokens do not change, apart from the additional logits.
 
     Args:

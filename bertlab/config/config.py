@@ -150,7 +150,9 @@ class ModelConfig:
         return has_same_parts and has_full_embeddings and not shares_layers and self.type_vocab_size > 0
 
     def find_weight_layer(self, layer: int) -> int:
-        """Return the index under which a checkpoint stores the weights of a layer; layers that share weights share it.
+        """Return the index under which a checkpoint stores the weights of a layer.
+
+        Layers that share weights have the same index.
 
         Source: `AlbertTransformer` in `transformers`.
 
@@ -240,7 +242,7 @@ def _is_integer(value: object) -> bool:
 
 
 def _read_labels(names: object) -> tuple[str, ...]:
-    """Return the labels of an `id2label` table, {index as text: label}, in order; () if it is not a dictionary.
+    """Return the labels of an `id2label` table, {index as text: label}, in order; () if `names` is not a dictionary.
 
     >>> _read_labels({"1": "good", "0": "bad"})
     ('bad', 'good')

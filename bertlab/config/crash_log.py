@@ -28,7 +28,7 @@ def log_unexpected_error(error: BaseException, where: str) -> BertlabError:
 
     Args:
         error: the exception.
-        where: the command or page that raised it, for the log entry.
+        where: the command or page that raised the exception, for the log entry.
     """
     id = secrets.token_hex(3)
     stack_trace = "".join(traceback.format_exception(error))

@@ -38,7 +38,7 @@ class HeadNames:
     modules: Mapping[str, str]
     """Submodule of bertlab's output layer ("" for the layer itself) -> the name of the module in `hf_class`."""
     pooler: Mapping[str, str] = field(default_factory=dict)
-    """Submodule of bertlab's pooler -> its name in `hf_class`, if the pooler belongs to this output layer there."""
+    """Submodule of bertlab's pooler -> name in `hf_class`, if the pooler is part of the output layer in this class."""
     pooler_uses_feed_forward_activation: bool = False
     """Whether this pooler has the activation of the feed-forward layers instead of `Family.pooler_activation`."""
 
@@ -52,13 +52,13 @@ class Family:
     source: str = ""
     """The address of the paper that introduced the family."""
 
-    # -- the names of its tensors and settings -----------------------------------------------------------------------
+    # -- the names of tensors and settings ---------------------------------------------------------------------------
 
     class_prefix: str = "Bert"
-    """The text at the start of the name of each of its classes in `transformers`."""
+    """The text with which the names of the family's classes in `transformers` begin."""
     prefix: str = "bert"
-    """The text at the start of the names of all tensors except those of output layers. In checkpoints without output
-    layers, the names lack it."""
+    """The text with which the names of all tensors begin, except those of output layers. In checkpoints without output
+    layers, the names do not have this prefix."""
     tensors: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: BERT_TENSORS)
     """Module of bertlab -> modules of the checkpoint, whose tensors are stacked in this order; "{}" is the index of a
     layer."""
@@ -76,9 +76,9 @@ class Family:
     fixed_fields: Mapping[str, object] = field(default_factory=dict)
     """Further fields of `config.json`, with the only value that bertlab supports."""
     has_rotary_fields: bool = False
-    """Whether its `config.json` has the fields of `config.rotary`."""
+    """Whether the family's `config.json` has the fields of `config.rotary`."""
 
-    # -- defaults of fields that its config.json may omit --------------------------------------------------------------
+    # -- defaults of fields that config.json may omit ------------------------------------------------------------------
 
     max_positions: int = 512
     """Default number of position embeddings."""
@@ -118,7 +118,7 @@ class Family:
     pairs_need_token_types: bool = True
     """Whether a pair of texts can only be read with two token types."""
     always_projects: bool = False
-    """Whether embeddings are projected to the hidden size even if their width equals it."""
+    """Whether embeddings are projected to the hidden size even if they already have this width."""
     has_biases: bool = True
     """Whether linear layers and LayerNorms have biases. A `nn.heads.LinearHead` always has one."""
     pooler_activation: str = "tanh"
@@ -126,7 +126,7 @@ class Family:
     pooler_has_norm: bool = False
     """Whether the pooler ends with a LayerNorm."""
     extra_activations: tuple[str, ...] = ()
-    """Activations that its checkpoints may have besides the keys of `config.ACTIVATIONS`."""
+    """Activations that checkpoints of the family may have besides the keys of `config.ACTIVATIONS`."""
     mlm_activation: str = ""
     """The activation of the MLM output layer; "" for that of the feed-forward layers."""
     decoder_has_own_weights: bool = False
@@ -138,7 +138,7 @@ class Family:
     span_head_has_feed_forward: bool = False
     """Whether the output layer for answer spans begins with a feed-forward network, as in BigBird."""
     pair_objective: str = "next"
-    """The sentence-pair objective of its checkpoints: "next" (NSP) or "order" (SOP)."""
+    """The sentence-pair objective of the family's checkpoints: "next" (NSP) or "order" (SOP)."""
 
     # -- pre-training from random weights ------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class KoreanResults:
     title: str
     """The model."""
     size: tuple[int, int]
-    """Its number of layers and its hidden size."""
+    """The number of layers and the hidden size of the model."""
     source: str
     """The address of the publication."""
     values: Mapping[str, float]

@@ -111,7 +111,7 @@ def check_limits(config: object) -> None:
     """Check every numeric setting of a command.
 
     Args:
-        config: the settings of any command. Settings in `LIMITS` that it does not have are ignored.
+        config: the settings of any command. Settings in `LIMITS` that the command does not have are ignored.
 
     Raises:
         BertlabError: a number is out of range, not finite, or too large for 64 bits.

@@ -16,7 +16,7 @@ except ImportError:  # Windows
 
 @contextmanager
 def exclusive_lock(path: Path, owner: str | Message) -> Iterator[None]:
-    """Hold a lock for the duration of a `with` block. The operating system also releases it if the process is killed.
+    """Hold a lock for the duration of a `with` block. If the process is killed, the operating system releases it.
 
     On systems without such locks (Windows, some network file systems) the block runs without a lock.
 

@@ -29,7 +29,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The key of its values, such as "qqp.f1"."""
+        """The key of the values of this metric, such as "qqp.f1"."""
         return f"{self.task}.{self.metric}"
 
 
@@ -38,9 +38,9 @@ class PaperTask:
     """A task of the paper."""
 
     name: str
-    """Its name in `config.tasks.TASKS`."""
+    """The name of the task in `config.tasks.TASKS`."""
     title: str
-    """Its name in the paper."""
+    """The name of the task in the paper."""
     table: str
     """The table of the paper that reports it, such as "table1"."""
     training_rows: int

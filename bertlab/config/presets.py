@@ -49,7 +49,7 @@ def list_pretrainable_families() -> tuple[str, ...]:
 def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
     """Return the configuration of a generator (for replaced-token detection), with narrower layers.
 
-    The width of the embeddings stays the same, because the generator shares those of the discriminator.
+    The width of the embeddings stays the same, because the generator shares the discriminator's embeddings.
 
     Args:
         config: the configuration of the discriminator.
@@ -75,8 +75,8 @@ def change_family(config: ModelConfig, model_type: str) -> ModelConfig:
     """Convert a configuration of BERT to the architecture of another family, for pre-training.
 
     Layers, heads, hidden size, vocabulary and dropout stay the same. The width of the feed-forward layers follows from
-    the hidden size (`Family.feed_forward_ratio`). In families with factorised token embeddings, their width is at most
-    half the hidden size. The maximum number of tokens in an input does not decrease.
+    the hidden size (`Family.feed_forward_ratio`). In families with factorised token embeddings, the embeddings are at
+    most half as wide as the hidden states. The maximum number of tokens in an input does not decrease.
 
     >>> config = change_family(get_preset("mini"), "albert")
     >>> config.hidden_size, config.embedding_size, config.num_layer_groups

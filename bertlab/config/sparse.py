@@ -30,7 +30,7 @@ class WindowAttention:
     """Whether global tokens have queries, keys and values of their own."""
 
     def count_pairs(self, tokens: int, layer: int = 0) -> int:
-        """Count the pairs of tokens for which a layer computes a score, without global tokens."""
+        """Count the pairs of tokens for which a layer computes a score, as if there were no global tokens."""
         side = min(self.windows[layer] // 2, tokens - 1)
         return tokens * (2 * side + 1) - side * (side + 1)
 
@@ -44,8 +44,8 @@ class BlockAttention:
     """Each block of tokens attends to itself, to its neighbours, and to the first and the last block (BigBird).
 
     The first and the last block attend to all tokens. In the paper, each block also attends to random blocks.
-    `transformers` draws them in training only; in predictions, the first block takes the place of each of them, so its
-    keys count several times in the softmax.
+    `transformers` draws these in training only; in predictions, the first block takes the place of each random block,
+    so the keys of the first block count several times in the softmax.
 
     Source: Zaheer et al. 2020 (arXiv 2007.14062), section 2.
 

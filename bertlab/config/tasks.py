@@ -120,7 +120,7 @@ def _make_vector_task(hub_id: str, language: str, source: str, labels: tuple[str
     return row.replace(labels=labels, **fields)
 
 
-# labels of natural-language inference with two and with three classes
+# the labels of natural-language inference, for tasks with two and with three labels
 _ENTAILMENT_LABELS = ("entailment", "not_entailment")
 _NLI_LABELS = ("entailment", "neutral", "contradiction")
 _PARQUET = "@refs/convert/parquet"  # the revision with Parquet files (see the module's docstring)

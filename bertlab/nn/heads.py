@@ -32,7 +32,7 @@ class MaskedTokenHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
         self.activation = make_activation(family.mlm_activation or config.activation)
         if family.decoder_has_own_weights:
-            # The transpose of its weight extends the token embeddings, [V, E], to [V, H].
+            # The transpose of the weight of `extra` extends the token embeddings, [V, E], to [V, H].
             self.extra = nn.Linear(config.vocab_size, size - config.embedding_width, bias=False)
 
     def transform(self, hidden_XH: torch.Tensor) -> torch.Tensor:

@@ -28,9 +28,9 @@ HEAD_OFFSETS = (-1, 1, -2, 2, -3, 3, -4, 4)  # the relative position that head 0
 NUM_LAYERS = 2  # how many layers, from the first one on, are initialised like this
 POSITION_SCALE = 2.0  # the root mean square of position embeddings, divided by `initializer_range`
 # What the expected attention score of the neighbour would be if hidden states consisted only of position embeddings.
-# These make up two thirds of the variance of an embedding, so the score is between 6 and 7 in the first layer, for any
-# hidden size and head size. A head of this layer then gives about a third of its attention to the neighbour in an input
-# of 64 tokens.
+# Position embeddings make up two thirds of the variance of an embedding, so the score is between 6 and 7 in the first
+# layer, for any hidden size and head size. A head of this layer then gives about a third of its attention to the
+# neighbour in an input of 64 tokens.
 NEIGHBOUR_SCORE = 10.24
 
 
@@ -81,7 +81,7 @@ def initialise_local_attention(model: Bert) -> None:
     model.embeddings.position.weight.copy_(scale * make_sinusoids(config.max_positions, E))
     projection = getattr(model.embeddings, "projection", None)
     if projection is not None:
-        # The input of the projection has a variance of 1 in each dimension; with this gain, so has its output.
+        # The input of the projection has a variance of 1 in each dimension; with this gain, so does its output.
         torch.nn.init.orthogonal_(projection.weight, gain=max(1.0, H / E) ** 0.5)
     rotations = [_make_hidden_rotation(config, projection, offset) for offset in HEAD_OFFSETS]
     # A hidden state has the squared length H. With key weights of this standard deviation, and query weights that

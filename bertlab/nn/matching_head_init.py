@@ -39,7 +39,7 @@ def initialise_matching_head(model: Bert) -> None:
     H, D = config.hidden_size, config.head_size
     position, token_type = embeddings.position.weight[:NUM_POSITIONS], embeddings.token_type.weight
     tables = (position, token_type, embeddings.token.weight)
-    rms = sum(table.square().mean() for table in tables).sqrt()  # LayerNorm divides the sum of the embeddings by it
+    rms = sum(table.square().mean() for table in tables).sqrt()  # LayerNorm divides the sum of the embeddings by `rms`
     # In these directions, the queries and keys of a token hardly depend on its position.
     position_free_HS = torch.linalg.eigh(position.T @ position).eigenvectors[:, : H // 2]
     difference_H = position_free_HS @ (position_free_HS.T @ (token_type[1] - token_type[0]))

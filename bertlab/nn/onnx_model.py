@@ -61,7 +61,7 @@ def require_onnxruntime() -> object:
 
 
 def _list_file_errors() -> tuple[type[Exception], ...]:
-    """List the exceptions that ONNX Runtime raises for a file that it cannot open; it has no base class for them."""
+    """List the exceptions that ONNX Runtime raises for a file that it cannot open; they have no common base class."""
     from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
     return (

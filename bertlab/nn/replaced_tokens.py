@@ -12,7 +12,7 @@ SHARED_EMBEDDINGS = ("token", "position", "token_type", "norm")
 class ReplacedTokenModel(nn.Module):
     """Two models that are trained together and share their embeddings.
 
-    Source: section 3.2 of the paper. According to it, the models share token and position embeddings; as in
+    Source: section 3.2 of the paper. In the paper, the models share token and position embeddings; as in
     google-research/electra, here they also share the token type embeddings and the LayerNorm.
 
     Args:

@@ -33,7 +33,7 @@ class Trace:
     """
 
     records: dict[str, list[torch.Tensor]] = field(default_factory=dict)
-    """Kind -> its tensors in the order of computation, detached from the autograd graph."""
+    """Kind -> the tensors of this kind in the order of computation, detached from the autograd graph."""
 
     @classmethod
     def of(cls, *kinds: str) -> "Trace":

@@ -28,7 +28,7 @@ class BodyTooSlow(HTTPException):
 class BodyLimit:
     """A middleware: reading the body of a request raises an exception if the body is too large or arrives too slowly.
 
-    Starlette has a class for this purpose, but it replies in plain text instead of JSON.
+    Starlette has a class for this purpose, but that class replies in plain text instead of JSON.
 
     Args:
         app: the application.

@@ -71,7 +71,7 @@ class Dispatcher:
         self._tasks = [asyncio.create_task(self._give_batches(index)) for index in range(self.num_workers)]
 
     async def stop(self) -> None:
-        """Stop the workers. Requests that still wait get no reply, so the server first answers all of them."""
+        """Stop the workers. Requests that still wait get no reply, so the server calls this when all are answered."""
         for task in self._tasks:
             task.cancel()
         workers, self.workers = self.workers, {}

@@ -16,7 +16,8 @@ class ServerMetrics:
         batch_size: how many requests each batch has.
         workers: how many worker processes are ready.
         restarts: how many times a worker process that died or hung was replaced.
-        received: how many requests have arrived. Prometheus does not get it; the server prints it when it stops.
+        received: how many requests have arrived. The server does not give this number to Prometheus, but prints it when
+            it stops.
         answered: how many replies have been sent completely. The server prints it together with `received`.
     """
 

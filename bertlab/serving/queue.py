@@ -59,7 +59,7 @@ class RequestQueue:
         self._has_requests.set()
 
     def put_back(self, requests: list[Request]) -> None:
-        """Put requests back in front of all others, because their worker has died; this ignores the limit of the queue.
+        """Put requests back in front of all others, because their worker has died; the limit of the queue is ignored.
 
         Requests that already have a reply, or were cancelled, are left out.
         """
@@ -74,7 +74,7 @@ class RequestQueue:
             self._clear_event_if_empty()
 
     async def wait_for_request(self) -> None:
-        """Wait until the queue is not empty. Another worker may nevertheless take the request first."""
+        """Wait until the queue is not empty. Another worker may take the request before the caller does."""
         await self._has_requests.wait()
 
     def take_batch(self, batch_size: int, free_workers: int = 1) -> list[Request]:

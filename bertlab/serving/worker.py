@@ -53,7 +53,7 @@ def run_worker(connection: Connection, source: str, precision: Precision, batch_
         batch_size: the maximum number of inputs that are computed at once.
     """
     # Ctrl-C and a service's SIGTERM may reach all processes of the group. The parent then finishes its requests, for
-    # which it needs the workers. They end when it closes the pipe, or dies.
+    # which it needs the workers. The workers end when the parent closes the pipe, or dies.
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)

@@ -16,16 +16,16 @@ STOP_SECONDS = 5.0  # a worker that has not ended this long after its pipe was c
 
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()  # not on Windows
 CONTEXT = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
-"""How workers are started. A process forked from the server would inherit its sockets and locks. One forked from a
-fork server does not, and starts in a tenth of the time of a new interpreter, because the fork server has already
-imported PyTorch."""
+"""How workers are started. A process forked from the server would inherit the server's sockets and locks. A process
+forked from a fork server does not inherit them, and starts in a tenth of the time of a new interpreter, because the
+fork server has already imported PyTorch."""
 
 
 def start_fork_server() -> None:
     """Start the process that workers are forked from; it ignores SIGTERM."""
     if CAN_FORK:
         CONTEXT.set_forkserver_preload(["bertlab.explore.session", "bertlab.explore.queries"])
-        # SIGTERM may reach all processes of a group. A process started while this one ignores it will ignore it too.
+        # SIGTERM may reach all processes of a group. A process started while this one ignores SIGTERM ignores it too.
         handler = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:
             forkserver.ensure_running()

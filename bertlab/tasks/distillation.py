@@ -33,7 +33,7 @@ class DistilledLabelLoss:
     label_indices: tuple[int, ...]
     """For each label of the student, its index among the teacher's labels."""
     teacher_share: float
-    """The weight, 0 to 1, of the cross-entropy against the teacher; the other one has the remaining weight."""
+    """The share, 0 to 1, of the cross-entropy against the teacher; the other cross-entropy has the remaining share."""
 
     def __call__(self, model: nn.Module, batch: LabelBatch) -> Loss:
         logits_BK = model.classify(model.pool(batch.inputs)).float()
@@ -51,11 +51,11 @@ def add_teacher(data: TrainingData, source: str, teacher_share: float) -> Traini
     Args:
         data: the data of the run.
         source: the checkpoint of the teacher.
-        teacher_share: the weight of the teacher's predictions, 0 to 1.
+        teacher_share: the share of the cross-entropy against the teacher in the loss, 0 to 1.
 
     Raises:
-        BertlabError: the checkpoint cannot be opened, has no classification layer, or has another vocabulary, other
-            labels or too few positions.
+        BertlabError: the checkpoint of the teacher cannot be opened, has no classification layer, or has too few
+            positions, or its vocabulary or labels differ from those of the student.
     """
     vocabulary_error = BertlabError("teacher-of-other-vocabulary", teacher=source, checkpoint=data.loaded.name)
     loaded = open_teacher(source, "classify", data.loaded.tokenizer, data.options.max_tokens, vocabulary_error)
@@ -80,7 +80,7 @@ def open_teacher(
         head: the output layer that the teacher needs, a key of `nn.heads.HEADS`.
         tokenizer: the tokenizer of the student.
         max_input_tokens: the maximum number of tokens in an input of the student.
-        vocabulary_error: raised if the teacher has another vocabulary.
+        vocabulary_error: the error to raise if the vocabularies of teacher and student differ.
 
     Raises:
         BertlabError: the checkpoint cannot be opened, lacks the output layer, or has too few positions.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 def find_entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     """Find the entities of one sentence from its tags.
 
-    As in the default mode of `seqeval`, an I-tag that does not continue an entity of its type begins a new one. The
+    As in the default mode of `seqeval`, an I-tag that does not continue an entity of its type begins an entity. The
     prefixes E (last word of an entity) and S (entity of one word) are supported too. A tag that consists of
     one letter, such as "B", has the entity type "_".
 

@@ -66,7 +66,8 @@ def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[i
     Args:
         examples: the examples to split.
         share: the fraction of the examples to hold out.
-        order: function: number of examples -> a permutation of their indices; the first indices are held out.
+        order: function: number of examples -> a permutation of their indices. The examples at the first of these
+            indices are held out.
 
     Raises:
         DataError: one of the parts would be empty.

@@ -19,7 +19,7 @@ def find_device(model: nn.Module) -> torch.device:
 
 @contextmanager
 def inference(model: nn.Module) -> Iterator[None]:
-    """Put a model into evaluation mode and disable gradients; restore its mode afterwards."""
+    """Put a model into evaluation mode and disable gradients; restore the previous mode afterwards."""
     was_training = model.training
     model.eval()
     try:

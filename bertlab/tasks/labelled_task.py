@@ -87,7 +87,7 @@ class LabelledTaskType(LabelledRowReader):
     def collect_extra_facts(self, features: Features) -> dict:
         """Return further properties of the training rows that `bertlab.json` records, such as the range of the values.
 
-        The caller adds them to `TrainingData.facts`, which also counts the rows.
+        The caller adds these properties to `TrainingData.facts`, which also contains the numbers of rows.
         """
         return {}
 

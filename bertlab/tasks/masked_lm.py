@@ -42,7 +42,7 @@ class PretrainingLoss:
     teacher: nn.Module | None = None
     """The teacher of distillation, a model with an MLM output layer and the same vocabulary; None if there is none."""
     teacher_share: float = 0.5
-    """The weight of the teacher's distribution in the target; the original token has the remaining weight."""
+    """The share of the teacher's distribution in the target; the original token has the remaining share."""
     cosine_weight: float = 0.0
     """The weight of the cosine distance between the last hidden states of model and teacher at the tokens to predict;
     if it is not 0, model and teacher must have the same hidden size."""

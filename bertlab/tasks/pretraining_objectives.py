@@ -29,7 +29,7 @@ class TokenObjective:
     has_generator: bool = False
     """Whether a `nn.replaced_tokens.ReplacedTokenModel` is trained; the checkpoint then contains its discriminator."""
     progress_metric: tuple[str, str] = ("mlm_accuracy", "masked")
-    """The key of the metric on the progress bar, and its name there."""
+    """The key of the metric that the progress bar shows, and the name by which the bar shows it."""
 
 
 # name of an objective for tokens -> the objective

@@ -1,6 +1,6 @@
 """Replaced-token detection, the pre-training objective of ELECTRA.
 
-A small generator is trained with MLM. Tokens drawn from its predictions replace the masked tokens, and the
+A small generator is trained with MLM. Tokens sampled from the generator's predictions replace the masked tokens, and a
 discriminator predicts for every token of the result whether it was replaced.
 
 Source: Clark et al. 2020, arXiv 2003.10555, section 2, and google-research/electra.
@@ -21,7 +21,7 @@ from bertlab.text.pretraining.masking import IGNORED, draw_uniform
 
 DEFAULT_WEIGHT = 50.0
 """The weight of the discriminator's loss (lambda in section 2)."""
-# The index of the random stream from which the replacements are drawn; `text.pretraining.masking` uses the streams 0
+# The index of the random stream with which the replacements are sampled; `text.pretraining.masking` uses the streams 0
 # to 2 and 4.
 REPLACEMENT_STREAM = 3
 CHUNK_ROWS = 1024  # how many distributions over the vocabulary are computed together, which bounds the memory
@@ -75,21 +75,22 @@ class ReplacedTokenLoss:
 
 @torch.no_grad()
 def sample_tokens(model: ReplacedTokenModel, hidden_PH: torch.Tensor, key_B: torch.Tensor) -> torch.Tensor:
-    """Draw a token from the generator's prediction for each position -> ids_P.
+    """Sample a token from the generator's prediction for each position -> ids_P.
 
-    Like masks, the draws are a pure function of the keys, so that a run can be resumed and batches can be split.
+    Like masks, the sampled tokens are a pure function of the keys, so that a run can be resumed and batches can be
+    split.
 
     Args:
         model: the generator and the discriminator.
         hidden_PH: the generator's hidden states at the positions.
         key_B: the seed of each row.
     """
-    draw_P = draw_uniform(key_B, REPLACEMENT_STREAM, len(hidden_PH) // max(1, len(key_B))).flatten()
+    random_P = draw_uniform(key_B, REPLACEMENT_STREAM, len(hidden_PH) // max(1, len(key_B))).flatten()
     sampled = []
-    for chunk_PH, chunk_P in zip(hidden_PH.split(CHUNK_ROWS), draw_P.split(CHUNK_ROWS), strict=True):
+    for chunk_PH, chunk_P in zip(hidden_PH.split(CHUNK_ROWS), random_P.split(CHUNK_ROWS), strict=True):
         cumulative_PV = model.generator.mlm(chunk_PH).float().softmax(-1).cumsum(-1)
-        # The last sum may differ from 1 because of rounding, so the draw is scaled by it. With `right`, a token with
-        # the probability 0 is never drawn.
+        # The last sum may differ from 1 because of rounding, so the random number is multiplied by this sum. With
+        # `right`, a token with the probability 0 is never sampled.
         threshold_P1 = chunk_P[:, None] * cumulative_PV[:, -1:]
         index_P1 = torch.searchsorted(cumulative_PV, threshold_P1, right=True)
         sampled.append(index_P1[:, 0].clamp(max=cumulative_PV.shape[1] - 1))
@@ -104,9 +105,9 @@ def replace_tokens(
     Args:
         inputs: the batch before it was masked.
         sampled_P: the sampled tokens.
-        index_P: their positions in the flattened batch.
-        labels_P: the original tokens. A row with fewer than K masked tokens also has other positions; their label is
-            `IGNORED`, and their tokens are not replaced.
+        index_P: the positions of the sampled tokens in the flattened batch.
+        labels_P: the original tokens. A row with fewer than K masked tokens also has other positions. The label of
+            such a position is `IGNORED`, and the token there is not replaced.
 
     Returns:
         The changed batch, and bool [B, T]: True for tokens that differ from the original. A sampled token that equals

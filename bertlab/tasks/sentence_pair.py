@@ -19,11 +19,11 @@ class PairObjective:
     """A binary classification of sentence pairs by an output layer on [CLS]."""
 
     name: str
-    """The name in its metrics NAME_loss and NAME_accuracy."""
+    """The first part of the names of the objective's metrics, which end in "_loss" and "_accuracy"."""
     description: str
     """The name of the objective in `bertlab.json`."""
     head: str
-    """Its output layer, a key of `nn.heads.HEADS`."""
+    """The output layer of the objective, a key of `nn.heads.HEADS`."""
     labels: tuple[str, str]
     """The names of labels 0 and 1."""
 

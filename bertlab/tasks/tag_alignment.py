@@ -15,8 +15,8 @@ def tokenise_words(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]) -
     """Tokenise sentences given as words; the first token of a word predicts the tag of the word.
 
     Yields:
-        The token ids of a sentence, and the unit index of each token: the index of the word if the token is its first
-        one, otherwise -1.
+        The token ids of a sentence, and the unit index of each token: the index of the word if the token is the
+        first one of this word, otherwise -1.
     """
     distinct_words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     ids_of_word = dict(zip(distinct_words, tokenizer.encode_ids(distinct_words), strict=True))
@@ -76,7 +76,7 @@ def spread_tags(tags_by_start: dict[int, str], characters: Sequence[str]) -> lis
     All characters of an entity after the first one, with the spaces between them, have an I-tag.
 
     Args:
-        tags_by_start: the tag of each token, by the index of its first character.
+        tags_by_start: the tag of each token, by the index of the token's first character.
         characters: the characters of the sentence.
 
     >>> spread_tags({0: "B-LC", 3: "I-LC", 4: "O"}, list("서울 역에"))

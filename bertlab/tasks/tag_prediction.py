@@ -22,9 +22,9 @@ class TaggedWord:
     text: str
     """The word."""
     start: int
-    """The index of its first character in the text."""
+    """The index of the word's first character in the text."""
     end: int
-    """The index of the character that follows it."""
+    """The index of the character that follows the word."""
     tag: str
     """The most probable tag."""
     probabilities: tuple[float, ...]
@@ -38,9 +38,9 @@ class Entity:
     text: str
     """The text of the words."""
     start: int
-    """The index of its first character in the text."""
+    """The index of the entity's first character in the text."""
     end: int
-    """The index of the character that follows it."""
+    """The index of the character that follows the entity."""
     label: str
     """The entity type, such as PER."""
     probability: float

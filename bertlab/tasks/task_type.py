@@ -98,8 +98,8 @@ class EvaluationOptions:
     invalid: InvalidRowAction = "stop"
     """What to do with an invalid row."""
     threshold: float | None = None
-    """The threshold tau: predict "no answer" if its score exceeds the best answer's by more than tau. None uses the
-    checkpoint's tau, or tunes it."""
+    """The threshold tau: predict "no answer" if the score of "no answer" exceeds the score of the best answer by more
+    than tau. None uses the checkpoint's tau, or tunes tau."""
     tune_threshold: bool = False
     """Whether to tune tau on these rows if `threshold` is None, instead of using the checkpoint's tau."""
     no_answer: Path | None = None
@@ -110,9 +110,9 @@ class ProgressMetric(NamedTuple):
     """The metric that the progress bar of a fine-tuning run shows."""
 
     key: str
-    """Its key in `Loss.metrics`."""
+    """The key of the metric in `Loss.metrics`."""
     label: str
-    """Its name in the progress bar."""
+    """The name of the metric in the progress bar."""
 
 
 class FinetuneTaskType(TaskType):
@@ -137,7 +137,7 @@ class FinetuneTaskType(TaskType):
     scores_no_answer: ClassVar[bool] = False
     """Whether the prediction can be "no answer", which has its own score."""
     confusion_counts_each_example_once: ClassVar[bool] = False
-    """Whether the confusion matrix counts each example once; only then its `majority_share` is an accuracy."""
+    """Whether the confusion matrix counts each example once; only then the matrix's `majority_share` is an accuracy."""
     makes_sentence_vectors: ClassVar[bool] = False
     """Whether the prediction is a vector for each text."""
     supports_teacher: ClassVar[bool] = False

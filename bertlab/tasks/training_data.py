@@ -41,7 +41,7 @@ class TrainingOptions:
     make_unanswerable: float | None = None
     """For questions: how many unanswerable questions to generate per answerable one; None generates none."""
     pooling: str | None = None
-    """For sentence vectors: the pooling mode; None uses the checkpoint's."""
+    """For sentence vectors: the pooling mode; None uses the pooling mode of the checkpoint."""
     invalid: InvalidRowAction = "stop"
     """What to do with an invalid row."""
     seed: int = 0

@@ -19,8 +19,8 @@ def attention(
 ) -> torch.Tensor:
     """Compute the outputs of the heads -> [B, N, T, D].
 
-    PyTorch's fused kernel is used, except in two cases on CPU: in bfloat16, because its backward pass is slow, and with
-    dropout, which it does not support.
+    PyTorch's fused kernel is used, except in two cases on CPU: in bfloat16, because the kernel's backward pass is slow,
+    and with dropout, which the kernel does not support.
 
     Args:
         query_BNTD: the queries.
@@ -75,7 +75,7 @@ def varlen_attention(
     """Compute `attention` within each row, for rows that follow each other without padding -> [X, N, D].
 
     This is FlashAttention (Dao 2023). The operator is called directly, because PyTorch's nested tensors take
-    milliseconds of CPU time per layer, and its `varlen_attn` has no dropout.
+    milliseconds of CPU time per layer, and PyTorch's `varlen_attn` has no dropout.
 
     Args:
         query_XND: the queries.

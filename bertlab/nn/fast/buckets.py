@@ -17,7 +17,7 @@ import torch
 from bertlab.nn.fast.attention import padded_attention
 
 # Maximum number of attention scores per head in a bucket of several rows; the scores of twelve heads then take 6 MB in
-# float32. For SQuAD's passages, a smaller number (a quarter of it) and a larger one (four times it) are both not faster
+# float32. For SQuAD's passages, neither a quarter of this number nor four times this number is faster
 # (docs/lab-notebook.md, "Attention on a processor, and padding").
 MAX_BUCKET_SCORES = 1 << 17
 # Maximum share of a row's positions that are padding; a row with a larger share starts the next bucket.

@@ -15,7 +15,7 @@ MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return how many rows are computed together, and a number; the vocabulary size is padded to a multiple of it.
+    """Return how many rows are computed together, and the number to a multiple of which the vocabulary is padded.
 
     A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and with sizes that are multiples
     of 64.
@@ -93,8 +93,8 @@ def decoded_cross_entropy(
         bias_V: the bias of the decoder.
         labels_P: the target of each row; rows with the label `IGNORE_INDEX` do not count.
         teacher_PV: logits of a teacher; None if there is no teacher.
-        teacher_share: weight of the cross-entropy against the teacher's softmax (Hinton et al. 2015, at temperature 1);
-            the cross-entropy against the labels has the weight 1 - teacher_share.
+        teacher_share: share of the cross-entropy against the teacher's softmax in the loss (Hinton et al. 2015, at
+            temperature 1); the cross-entropy against the labels has the share 1 - teacher_share.
 
     Returns:
         The loss to minimise; the cross-entropy against the labels, without gradient; and the number of correct

@@ -138,7 +138,7 @@ class PreNormEncoder(LayerMaskEncoder):
 
 
 def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | None) -> torch.Tensor | None:
-    """Make the additive mask of local attention: each token attends to `window // 2` tokens on each side of it.
+    """Make the additive mask of local attention: each token attends to itself and `window // 2` tokens on each side.
 
     Args:
         hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.

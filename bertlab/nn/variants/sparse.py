@@ -56,7 +56,7 @@ def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Col
 
     With an output layer for classification or regression, only the first token has global attention; with one for
     question answering, the tokens of the question; with one for multiple choice, the tokens of the choice. With other
-    output layers, no token has it.
+    output layers, no token has global attention.
 
     >>> find_global_tokens(torch.tensor([[0, 7, 2, 2, 8, 2]]), 2, ["span"]).tolist()
     [[True, True, False, False, False, False]]
@@ -153,7 +153,8 @@ def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.T
     """Make the additive mask of BigBird's attention, [1, 1, T, T].
 
     For queries outside the first and the last block, the keys of the first block count r + 1 times in the softmax,
-    where r is the number of random blocks; see `BlockAttention`. The mask therefore adds ln(r + 1) to their scores.
+    where r is the number of random blocks; see `BlockAttention`. The mask therefore adds ln(r + 1) to the scores of
+    these keys.
 
     >>> mask_11TT = make_block_mask(torch.zeros(1, 6, 4), BlockAttention(1, 0))
     >>> (mask_11TT[0, 0] == 0).int().tolist()[1:4]

@@ -27,11 +27,11 @@ class Answer:
     text: str
     """The text of the span: passage[start:end]."""
     start: int
-    """The index of its first character in the passage."""
+    """The index of the span's first character in the passage."""
     end: int
-    """The index of the character that follows it."""
+    """The index of the character that follows the span."""
     score: float
-    """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
+    """The start logit of the first token plus the end logit of the last token (S.T_i + E.T_j in the paper)."""
     probability: float
     """The softmax of the scores of the twenty best spans (or more, if more were requested) and of "no answer"."""
 
@@ -158,7 +158,7 @@ def answer_questions(
 
     Args:
         model: a model with a span output layer.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the model.
         rows: questions with the columns of SQuAD; see `tasks.span.squad`.
         max_tokens: maximum number of tokens in a window.
         stride: number of passage tokens between the starts of two consecutive windows.

@@ -19,15 +19,15 @@ class Span:
     """A span of the passage."""
 
     start: int
-    """The index of its first character in the passage."""
+    """The index of the span's first character in the passage."""
     end: int
-    """The index of the character that follows it."""
+    """The index of the character that follows the span."""
     text: str
     """The text of the span: passage[start:end]."""
     score: float
-    """The start logit of its first token plus the end logit of its last token (S.T_i + E.T_j in the paper)."""
+    """The start logit of the first token plus the end logit of the last token (S.T_i + E.T_j in the paper)."""
     window: int
-    """The index of the window that contains it."""
+    """The index of the window that contains the span."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def _group_questions(
 
 
 def _compute_gold_probability(spans: DecodedSpans, golds: Sequence[str], has_unanswerable: bool, script: str) -> float:
-    """Compute the probability of the gold answers: their sum in a softmax over the scores of the best spans.
+    """Sum the probabilities of the gold answers, which come from a softmax over the scores of the best spans.
 
     If the data contain unanswerable questions, the softmax includes "no answer".
     """

@@ -166,7 +166,7 @@ def score_squad(
         version: "1.1" or "2.0".
         no_answer: v2.0 only: question id -> no-answer score (a probability or a margin of logits). A higher score means
             that an answer is less likely.
-        threshold: v2.0 only: if the no-answer score of a question is above it, the prediction counts as "".
+        threshold: v2.0 only: if the no-answer score of a question is above this threshold, the prediction counts as "".
         script: the script that defines how answers are compared: "squad", "korquad" or "klue"; see `choose_script`.
 
     Returns:

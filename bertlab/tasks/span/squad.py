@@ -68,7 +68,7 @@ def read_rows(
 def _read_files(
     name: str, files: Sequence[Path], invalid_rows, spec: TaskSpec, training: bool, limits: Limits | None = None
 ) -> list[dict]:
-    """Read the questions of all files of a split; `name` is its name in messages."""
+    """Read the questions of all files of a split; `name` is the name of the split in messages."""
     parts = [_read_table(path, limits, invalid_rows) for path in files]
     is_nested = any(is_nested for _, is_nested in parts)
     table = concatenate(name, [rows for rows, _ in parts])

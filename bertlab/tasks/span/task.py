@@ -62,7 +62,7 @@ class Questions(Sequence):
     rows: list[dict]
     """The questions."""
     is_labelled: bool
-    """Whether answers can be scored on these questions; see `is_labelled`."""
+    """Whether answers can be scored on these questions; see `tasks.span.squad.is_labelled`."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -154,7 +154,7 @@ def compute_answer_metrics(
 
     Args:
         model: a model with a span output layer.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the model.
         rows: questions with the columns of SQuAD.
         spec: the task.
         threshold: tau, for tasks with unanswerable questions; None tunes it on these rows.

@@ -76,8 +76,8 @@ def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int =
     - "ID.removed": the sentence with the answer is removed.
     - "ID.elsewhere": the passage is replaced with the paragraph of the same article that shares the most words with the
       question and does not contain the answer.
-    - "ID.elsewhere.fitted": in addition, names in the question that the new passage lacks are replaced with names from
-      the new passage.
+    - "ID.elsewhere.fitted": in addition, if a name in the question does not occur in the new passage, a name from the
+      new passage replaces it.
     - "ID.swapped": a name, number or noun in the question is replaced with another one of the same kind.
     - "ID.opposite": a word in the question is replaced with its opposite.
     - "ID.negated": the auxiliary verb of the question is negated.
