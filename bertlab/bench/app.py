@@ -160,7 +160,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
         wait_until_idle(second_page)
         if word != WORDS[-1]:
             page.context.close()
-    times = second_page.evaluate(TIME_ATTENTION_VIEW_IN_APP)
+    view_times = second_page.evaluate(TIME_ATTENTION_VIEW_IN_APP)
     second_page.context.close()
     elements = [ForwardMsg.FromString(message).delta.new_element for message in messages]
     view_bytes = next(data for element in elements if (data := element.bidi_component.bytes))
@@ -174,8 +174,8 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
         # "again" is the visit with the app's files in the browser's cache
         "navigation_to_paint_again_ms": round(cached_ms, 1),
         "arrival_to_paint_ms": round(statistics.median(arrival_ms), 1),
-        "hover_ms": round(statistics.median(times["hovers"]), 1),
-        "layer_switch_ms": round(statistics.median(times["switches"]), 1),
+        "hover_ms": round(statistics.median(view_times["hovers"]), 1),
+        "layer_switch_ms": round(statistics.median(view_times["switches"]), 1),
     }
 
 

@@ -155,19 +155,19 @@ def run(config: WritingBenchConfig) -> None:
     start = time.perf_counter()
     rows = list(correct_rows(session, rows, quiet=config.json))
     seconds = time.perf_counter() - start
-    tuning, test = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    margin = tune_margin(tuning)
-    scores = score(test, margin)
+    tuning_rows, test_rows = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    margin = tune_margin(tuning_rows)
+    scores = score(test_rows, margin)
     source = config.data.name if config.data else "story world"
     measurements = {
-        "checkpoint": config.checkpoint, "text": source, "test_sentences": len(test), "margin_nats": margin,
+        "checkpoint": config.checkpoint, "text": source, "test_sentences": len(test_rows), "margin_nats": margin,
         "errors": scores["errors"], "suggestions": scores["suggestions"],
         "precision_percent": round(100 * scores["precision"], 1), "recall_percent": round(100 * scores["recall"], 1),
-        "clean_sentences_with_a_suggestion_percent": _compute_false_alarm_percent(test, margin),
+        "clean_sentences_with_a_suggestion_percent": _compute_false_alarm_percent(test_rows, margin),
         "milliseconds_per_sentence": round(1000 * seconds / len(rows)),
     }  # fmt: skip
     for kind in KINDS:
-        rows_of_kind = [row for row in test if row.kind == kind]
+        rows_of_kind = [row for row in test_rows if row.kind == kind]
         measurements[f"recall_{kind.replace(' ', '_')}_percent"] = round(100 * score(rows_of_kind, margin)["recall"], 1)
     claim = f"Checkpoints: {Path(config.checkpoint).name}, corrections of artificial errors, {source}, precision"
     recall = f"recall: {measurements['recall_percent']} % of {scores['errors']} errors"

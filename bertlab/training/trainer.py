@@ -247,9 +247,9 @@ class Trainer:
         loss = self.gradient(batch)
         # All numbers are transferred together, because each transfer waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
-        value, gradient_norm, tokens, *metrics = torch.stack([scalar.double() for scalar in scalars]).tolist()
+        loss_value, gradient_norm, tokens, *metrics = torch.stack([scalar.double() for scalar in scalars]).tolist()
         try:
-            self.divergence_detector.update(value, gradient_norm)
+            self.divergence_detector.update(loss_value, gradient_norm)
         except Diverged as error:
             saved_message = Message("run-saved-nothing")
             if self.saved_step is not None:
@@ -274,7 +274,7 @@ class Trainer:
         return StepReport(
             progress.step,
             share_done,
-            value,
+            loss_value,
             metrics,
             learning_rate,
             gradient_norm,

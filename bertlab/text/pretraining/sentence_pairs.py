@@ -250,6 +250,7 @@ def _find_cuts(documents: Documents, d: int, max_sentence_tokens: int) -> np.nda
     lengths = np.diff(starts)
     num_parts = -(-lengths // max_sentence_tokens)
     if (num_parts > 1).any():
+        # for each part: the index of its sentence, and the index of the part within this sentence
         sentence = np.repeat(np.arange(len(lengths)), num_parts)
         part = np.arange(len(sentence)) - np.repeat(np.cumsum(num_parts) - num_parts, num_parts)
         starts = np.append(starts[sentence] + part * lengths[sentence] // num_parts[sentence], starts[-1])

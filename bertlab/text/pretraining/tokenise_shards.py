@@ -186,8 +186,8 @@ def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
 def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
     """Yield the token ids of each text and the lengths of its sentences; sentences without tokens are left out.
 
-    The texts are tokenised together. If they are very long, each is tokenised in parts instead, so that memory does not
-    depend on its length.
+    The texts are tokenised together. If they are very long, each text is tokenised in groups of sentences, so that
+    memory does not depend on the length of a text.
     """
     if sum(map(len, texts)) < 2 * BATCH_CHARACTERS:
         sentences = [split_sentences(text) for text in texts]
@@ -198,21 +198,21 @@ def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
         return
     for text in texts:
         sentence_ids = [
-            ids for part in _group_sentences(split_sentences(text)) for ids in _encode_sentences(part) if len(ids)
+            ids for group in _group_sentences(split_sentences(text)) for ids in _encode_sentences(group) if len(ids)
         ]
         yield np.concatenate([np.zeros(0, _job.id_type), *sentence_ids]), list(map(len, sentence_ids))
 
 
 def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:
     """Group sentences into lists of about `BATCH_CHARACTERS` characters."""
-    part, num_characters = [], 0
+    group, num_characters = [], 0
     for sentence in sentences:
-        part.append(sentence)
+        group.append(sentence)
         num_characters += len(sentence)
         if num_characters >= BATCH_CHARACTERS:
-            yield part
-            part, num_characters = [], 0
-    yield part
+            yield group
+            group, num_characters = [], 0
+    yield group
 
 
 def _encode_sentences(sentences: list[str]) -> Iterator[np.ndarray]:

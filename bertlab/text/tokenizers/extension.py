@@ -105,12 +105,12 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
     heapq.heapify(queue)
     chosen = []
     while queue and len(chosen) < count:
-        old_value, candidate = heapq.heappop(queue)
-        value = -count_saved_tokens(candidate)
-        if value == 0:
+        queued_negative_count, candidate = heapq.heappop(queue)
+        negative_count = -count_saved_tokens(candidate)
+        if negative_count == 0:
             continue
-        if value > old_value:
-            heapq.heappush(queue, (value, candidate))
+        if negative_count > queued_negative_count:
+            heapq.heappush(queue, (negative_count, candidate))
             continue
         chosen.append(candidate)
         for word_index, inner_offsets in find_occurrences(candidate):

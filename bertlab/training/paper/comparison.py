@@ -17,10 +17,13 @@ def compare_directions(table: dict) -> list[dict]:
             reference_cell = reference["cells"].get(column)
             if name == table["against"] or reference_cell is None or None in (cell["paper"], reference_cell["paper"]):
                 continue
-            ours, paper = cell["mean"] - reference_cell["mean"], cell["paper"] - reference_cell["paper"]
-            if round(paper, 6):
-                agrees = ours * paper > 0 if round(ours, 6) else None
-                comparisons.append({"row": name, "column": column, "ours": ours, "paper": paper, "agrees": agrees})
+            our_difference = cell["mean"] - reference_cell["mean"]
+            paper_difference = cell["paper"] - reference_cell["paper"]
+            if round(paper_difference, 6):
+                agrees = our_difference * paper_difference > 0 if round(our_difference, 6) else None
+                comparisons.append(
+                    {"row": name, "column": column, "ours": our_difference, "paper": paper_difference, "agrees": agrees}
+                )
     return comparisons
 
 
