@@ -223,10 +223,10 @@ class ClassStore:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("class", "lesson", "step", "participant", "guess", "time"))
-        for class_id, lesson, step, participant, value, moment in rows:
-            stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
+        for class_id, lesson, step, participant, value, seconds in rows:
+            local_time = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
             participant_number = participants_of_class[class_id].index(participant) + 1
-            writer.writerow((class_id, lesson, step + 1, participant_number, _escape_formula(value), stamp))
+            writer.writerow((class_id, lesson, step + 1, participant_number, _escape_formula(value), local_time))
         return text.getvalue()
 
     @contextmanager

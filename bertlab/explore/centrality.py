@@ -83,8 +83,10 @@ def choose_sentences(
     Source: Carbonell and Goldstein 1998, section 2; Liu 2019 (arXiv 1903.10318), for trigram blocking.
     """
     smallest_cosine = find_smallest_cosine(vectors_SP)
-    spread = np.ptp(centrality_S)
-    scaled_centrality_S = (centrality_S - centrality_S.min()) / spread if spread > 1e-6 else np.ones(len(texts))
+    centrality_range = np.ptp(centrality_S)
+    scaled_centrality_S = (
+        (centrality_S - centrality_S.min()) / centrality_range if centrality_range > 1e-6 else np.ones(len(texts))
+    )
     similarity_S = np.zeros(len(texts))
     is_undecided_S = np.ones(len(texts), bool)
     chosen, repeated, used_trigrams = [], [], set()

@@ -115,9 +115,9 @@ def name_clusters(
     names = []
     for group in members:
         counts = Counter(word for index in group for word in words_of_text[index])
-        weight = {word: n * np.log(1 + mean_words_per_group / num_texts_with[word]) for word, n in counts.items()}
+        weights = {word: n * np.log(1 + mean_words_per_group / num_texts_with[word]) for word, n in counts.items()}
         # `counts` has the words of the first texts first, and sorting keeps this order for equal weights
-        names.append(tuple(sorted(weight, key=lambda word: -weight[word])[:count]))
+        names.append(tuple(sorted(weights, key=lambda word: -weights[word])[:count]))
     return names
 
 

@@ -88,13 +88,15 @@ def _name_columns(stored_names: Sequence[str]) -> dict[str, str]:
     inputs = [name for name in stored_names if name.startswith(INPUT_PREFIX)]
     outputs = [name for name in stored_names if name.startswith(OUTPUT_PREFIX)]
     names = {name: name.removeprefix(INPUT_PREFIX) for name in inputs}
-    used = {name.lower() for name in names.values()}
+    used_names = {name.lower() for name in names.values()}
     for name in ("row", *outputs, "error"):
         base = name.removeprefix(OUTPUT_PREFIX)
         base = PREDICTION_COLUMNS.get(base, base)
-        numbered = (f"{base}_{number}" for number in count(2))
-        names[name] = next(candidate for candidate in chain([base], numbered) if candidate.lower() not in used)
-        used.add(names[name].lower())
+        numbered_names = (f"{base}_{number}" for number in count(2))
+        names[name] = next(
+            candidate for candidate in chain([base], numbered_names) if candidate.lower() not in used_names
+        )
+        used_names.add(names[name].lower())
     return {name: names[name] for name in ("row", *inputs, *outputs, "error")}
 
 

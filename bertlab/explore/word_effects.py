@@ -43,8 +43,10 @@ def compute_word_effects(
     for is_second, original in enumerate((text, pair or "")):
         for start, end in find_words(original):
             if original[start:end] != MASK:
-                masked = mask_spans(original, [(start, end)])
-                encodings.append(encode(tokenizer, *((text, masked) if is_second else (masked, pair)), model.config))
+                masked_text = mask_spans(original, [(start, end)])
+                encodings.append(
+                    encode(tokenizer, *((text, masked_text) if is_second else (masked_text, pair)), model.config)
+                )
                 masked_words.append((original[start:end], start, end, bool(is_second)))
     device = find_device(model)
     batches = (

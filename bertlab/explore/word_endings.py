@@ -52,10 +52,10 @@ def _find_words(text: str, function_words: set[str]) -> list[str]:
 
 
 def _remove_ending(word: str, endings: set[str]) -> str:
-    """Remove from a word the longest of `endings` that it has; a word that has none stays unchanged."""
-    return next((word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings), word)
+    """Remove the longest of `endings` from the end of a word; a word with none of them stays unchanged."""
+    return next((word[:length] for length in range(MIN_STEM, len(word)) if word[length:] in endings), word)
 
 
 def _list_possible_stems(word: str, endings: set[str]) -> list[str]:
     """List the word itself, and the word without each ending that it may have."""
-    return [word, *(word[:cut] for cut in range(MIN_STEM, len(word)) if word[cut:] in endings)]
+    return [word, *(word[:length] for length in range(MIN_STEM, len(word)) if word[length:] in endings)]

@@ -59,9 +59,9 @@ def collect_lessons(session: Session, tabs: Collection[str]) -> dict | None:
             if lesson.has_computed_values:
                 continue
             steps = [
-                described
+                description
                 for step in lesson.steps
-                if (described := _describe_step(step, session.name, session.config, tabs)) is not None
+                if (description := _describe_step(step, session.name, session.config, tabs)) is not None
             ]
             if 2 * sum(step["view"] is not None for step in steps) >= len(steps):
                 texts = {"name": lesson.name, "title": lesson.title, "minutes": lesson.minutes, "lead": lesson.lead}
@@ -104,24 +104,25 @@ def find_view(
     if not any(texts):
         texts = []
         is_complete = False
-    off: list[str] = []
-    look: dict = {}
+    ablated_heads: list[str] = []
+    view_state: dict = {}
     if page == "heads":
         try:
             line = values.get("changes", "")
             heads = intervention_syntax.read_heads(line, config.num_heads) if line else frozenset()
         except InterventionError:  # the line changes something other than heads
             heads, is_complete = frozenset(), False
-        off = [f"{layer}.{head}" for layer, head in sorted(heads) if layer < config.num_layers]
+        ablated_heads = [f"{layer}.{head}" for layer, head in sorted(heads) if layer < config.num_layers]
     elif page == "attention":
         is_complete = values.get("look", "heads") == "heads"
-        look = {name: int(values[name]) for name in _STATE_FIELDS if values.get(name, "").isdecimal()}
+        view_state = {name: int(values[name]) for name in _STATE_FIELDS if values.get(name, "").isdecimal()}
         numbers = values.get("heads", "").strip("[]").split(",")
-        shown = [int(number) for number in numbers if number.strip().isdecimal()]
-        if not shown and values.get("look") == "neuron":
-            shown = [look.get("head", 0)]  # the file shows this head as lines; it cannot show the computation inside it
-        look |= {"heads": shown} if shown else {}
-    return {"tab": tab, "texts": texts, "off": off, "look": look}, is_complete
+        shown_heads = [int(number) for number in numbers if number.strip().isdecimal()]
+        if not shown_heads and values.get("look") == "neuron":
+            # the file shows this head as lines; it cannot show the computation inside the head
+            shown_heads = [view_state.get("head", 0)]
+        view_state |= {"heads": shown_heads} if shown_heads else {}
+    return {"tab": tab, "texts": texts, "off": ablated_heads, "look": view_state}, is_complete
 
 
 def _describe_step(step: Step, checkpoint: str, config: ModelConfig, tabs: Collection[str]) -> dict | None:

@@ -113,14 +113,14 @@ def _mean_cosines(vectors_SP: np.ndarray, clusters: Clusters, lang: str) -> tupl
         The labels of the clusters, the mean cosines, and the texts of the tooltips.
     """
     shown_clusters = clusters.clusters[:MAX_MATRIX_ROWS]
-    names = [name_cluster(each, lang) for each in shown_clusters]
-    sums_CP = np.stack([vectors_SP[list(each.members)].sum(0) for each in shown_clusters])
-    sizes_C = np.array([len(each.members) for each in shown_clusters])
+    names = [name_cluster(cluster, lang) for cluster in shown_clusters]
+    sums_CP = np.stack([vectors_SP[list(cluster.members)].sum(0) for cluster in shown_clusters])
+    sizes_C = np.array([len(cluster.members) for cluster in shown_clusters])
     total_CC = sums_CP @ sums_CP.T - np.diag(sizes_C)
     num_pairs_CC = np.outer(sizes_C, sizes_C) - np.diag(sizes_C)
     labels = [
-        f"{index + 1} · {shorten_to_width(', '.join(each.words[:2]), LABEL_WIDTH)}"
-        for index, each in enumerate(shown_clusters)
+        f"{index + 1} · {shorten_to_width(', '.join(cluster.words[:2]), LABEL_WIDTH)}"
+        for index, cluster in enumerate(shown_clusters)
     ]
     return labels, total_CC / num_pairs_CC.clip(1), list(map(escape_markup, names))
 

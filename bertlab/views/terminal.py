@@ -64,16 +64,16 @@ def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", 
     elif answers.answers:
         best = answers.answers[0]
         before, after = passage[: best.start][-CONTEXT_CHARACTERS:], passage[best.end :][:CONTEXT_CHARACTERS]
-        left = "…" if best.start > CONTEXT_CHARACTERS else ""
-        right = "…" if len(passage) - best.end > CONTEXT_CHARACTERS else ""
+        left_ellipsis = "…" if best.start > CONTEXT_CHARACTERS else ""
+        right_ellipsis = "…" if len(passage) - best.end > CONTEXT_CHARACTERS else ""
         lines = [
-            left
+            left_ellipsis
             + make_printable(before)
             + mark[0]
             + make_printable(best.text)
             + mark[1]
             + make_printable(after)
-            + right,
+            + right_ellipsis,
             "",
         ]
     rows = [("answer", "", "probability", "score", "characters")]
@@ -114,11 +114,11 @@ def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
         tags: from `Session.tag`.
         by_word: show one row for each word, not for each entity; this is always done if the tags do not mark entities.
     """
-    marked, end = "", 0
+    marked_text, end = "", 0
     for entity in tags.entities:
-        marked += f"{text[end : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
+        marked_text += f"{text[end : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
         end = entity.end
-    lines = [make_printable(marked + text[end:]), ""]
+    lines = [make_printable(marked_text + text[end:]), ""]
     if by_word or not is_entity_scheme(tags.labels):
         rows = [("word", "tag", "", "", "characters")]
         for word in tags.words:

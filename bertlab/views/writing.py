@@ -79,16 +79,18 @@ def gain_bars(corrections: Sequence[Correction], margin: float | None = None, *,
 def corrections_html(text: str, corrections: Sequence[Correction]) -> str:
     """Write the text with every suggested change: old words are struck through, the new ones after them are blue."""
     parts, cursor = [], 0
-    deleted = f"color: inherit; text-decoration: line-through 2px {ORANGE};"
-    inserted = (
+    deleted_style = f"color: inherit; text-decoration: line-through 2px {ORANGE};"
+    inserted_style = (
         f"color: inherit; background: {transparent(BLUE, 0.25)}; border-bottom: 3px solid {BLUE}; "
         "border-radius: 3px; text-decoration: none; padding: 2px;"
     )
-    for each in corrections:
-        parts.append(escape_html(text[cursor : each.start]))
-        parts.append(f'<del style="{deleted}">{escape_html(each.original)}</del> ')
-        parts.append(f'<ins style="{inserted}" title="{each.gain:.2f}">{escape_html(each.replacement)}</ins>')
-        cursor = each.end
+    for correction in corrections:
+        parts.append(escape_html(text[cursor : correction.start]))
+        parts.append(f'<del style="{deleted_style}">{escape_html(correction.original)}</del> ')
+        parts.append(
+            f'<ins style="{inserted_style}" title="{correction.gain:.2f}">{escape_html(correction.replacement)}</ins>'
+        )
+        cursor = correction.end
     return (
         f'<div class="bl-passage" dir="auto" style="{PASSAGE_STYLE}">{"".join(parts)}{escape_html(text[cursor:])}</div>'
     )
