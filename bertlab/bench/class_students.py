@@ -15,7 +15,7 @@ from websockets.exceptions import WebSocketException
 from bertlab.bench.app_pages import TIMEOUT_SECONDS
 
 # The address at which bertlab/app/class_server.py answers requests for news. The first line of a reply is the version
-# of the state of the school class. If the step has changed, the text of the new step follows.
+# of the state of the school class. If the step of the lesson has changed, the text of the new step follows.
 NEWS_ADDRESS = "/class/news"
 # The times of bertlab/app/static/news.js: the range of seconds between two requests for news, and the seconds between
 # showing the text of a new step and opening its page.

@@ -18,7 +18,7 @@ from bertlab.bench.results import Result
 from bertlab.classroom.store import ClassStore
 from bertlab.config.errors import BertlabError
 
-# the name of the lesson, the index of a step whose question is answered with a number, and how many steps there are
+# the name of the lesson, the index of a step whose question is answered with a number, and the number of all steps
 LESSON, QUESTION_STEP, NUM_STEPS = "attention", 1, 8
 
 
@@ -55,7 +55,7 @@ async def _run_class(
     step_ms, page_ms, guess_ms, reveal_ms = [], [], [], []
 
     async def show(step: int) -> None:
-        """Go to a step, and wait until every student sees it."""
+        """Go to a step of the lesson, and wait until every student sees it."""
         start = time.perf_counter()
         store.go_to(step)
 

@@ -134,7 +134,7 @@ def make_random_batch(length_B: torch.Tensor) -> Batch:
 
 
 def make_step_functions(model: FastBert, batch: Batch) -> list[Callable[[], None]]:
-    """Return two functions that compute a step, forward and backward: first with padding, then without."""
+    """Return two functions that compute a training step, forward and backward: first with padding, then without."""
     labels_B = torch.zeros(len(batch.input_ids_BT), dtype=torch.int64)
 
     def step_with_padding() -> None:
