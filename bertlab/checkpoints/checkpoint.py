@@ -83,7 +83,7 @@ class Checkpoint:
     def pair_objective(self) -> PairObjectiveName:
         """The sentence-pair objective of pre-training; "none" if the model has no NSP output layer.
 
-        It is read from the record; if the record has no list of objectives, it is that of the model's family.
+        It is read from the record; if the record has no list of objectives, that of the model family is used.
         """
         if "nsp" not in self.heads:
             return "none"
@@ -189,7 +189,7 @@ def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Toke
 
 
 def _check_token_ids(source: str | Path, path: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and all of them differ from the tokenizer's.
+    """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and all three differ from the tokenizer's ids.
 
     One wrong id does not mean that the tokenizer belongs to another model: many multilingual models have the tokenizer
     of XLM-R but BERT's pad_token_id, and an id that was never set may even exceed the vocabulary.

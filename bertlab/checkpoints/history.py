@@ -240,7 +240,7 @@ def compute_tokens_per_second(rows: list[dict]) -> float | None:
 
 
 def find_snapshots(run: Path) -> list[Snapshot]:
-    """Return the snapshots of a run in the order of their steps, and its result if no snapshot has the same step.
+    """Return the snapshots of a run by step, and the result of the run if no snapshot has the same step.
 
     Raises:
         DataError: the run has no snapshots.

@@ -46,7 +46,7 @@ class SentenceSettings:
     prompt: str = ""
     """A text that is put before every text to encode; "" for none."""
     is_recorded: bool = False
-    """Whether the checkpoint contains these settings; it was then probably trained to make sentence vectors."""
+    """Whether the checkpoint contains these settings, and so was probably trained to make sentence vectors."""
 
 
 def read_sentence_settings(directory: Path) -> SentenceSettings:

@@ -4,8 +4,9 @@
 is better than to start from random layers (Artetxe, Ruder and Yogatama 2020, arXiv 1910.11856, section 3). In the
 paper, the layers are frozen; here all weights are trained.
 
-`extend_vocabulary` keeps all weights, for text of another domain in the same language. The embedding of a new token
-starts as the mean of the embeddings of the old tokens that it replaces (Koto, Lau and Baldwin 2021, arXiv 2109.04607).
+`extend_vocabulary` keeps all weights, for text of another domain in the same language. A new token replaces
+a sequence of old tokens, and its embedding starts as the mean of their embeddings (Koto, Lau and Baldwin 2021, arXiv
+2109.04607).
 
 Shape legend: V vocabulary, H hidden.
 """

@@ -89,7 +89,7 @@ class ModelConfig:
     num_feed_forwards: int = 1
     """Number of feed-forward networks in a layer."""
     has_pooler_layer: bool = True
-    """Whether the pooler has a linear layer and an activation; without them, it returns what it reads."""
+    """Whether the pooler has a linear layer and an activation; without them, the pooler returns what it reads."""
     pooling: str = "cls"
     """What the pooler reads: "cls", the hidden state of the first token, or "mean", the mean over all tokens."""
     rotary: RotaryAttention | None = None

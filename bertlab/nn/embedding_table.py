@@ -1,4 +1,4 @@
-"""Make embedding tables; a table gets no random weights if those of a checkpoint are loaded into it afterwards."""
+"""Make embedding tables; a table gets no random weights if a checkpoint is loaded into it afterwards."""
 
 import torch
 from torch import nn

@@ -28,8 +28,8 @@ class Interventions:
     attention_rows: Mapping[tuple[int, int, int], torch.Tensor] = field(default_factory=dict)
     """(layer, head, query position) -> attention probabilities, [T] or [B, T], that replace this row of attention."""
     patches: Mapping[tuple[int, int], torch.Tensor] = field(default_factory=dict)
-    """(index, position) -> hidden state, [H] or [B, H], that replaces the one that the model computes at this position
-    (activation patching). Index 0 means the embeddings, index l + 1 the output of layer l."""
+    """(index, position) -> hidden state, [H] or [B, H], that replaces the hidden state that the model computes at this
+    position (activation patching). Index 0 means the embeddings, index l + 1 the output of layer l."""
 
     @classmethod
     def ablate_heads(cls, config: ModelConfig, heads: Iterable[tuple[int, int]]) -> "Interventions":

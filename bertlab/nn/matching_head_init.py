@@ -53,8 +53,8 @@ def initialise_matching_head(model: Bert) -> None:
     query_HH, key_HH, value_HH = first_attention.qkv.weight.view(3, H, H)
     query_bias_H, key_bias_H, value_bias_H = first_attention.qkv.bias.view(3, H)
     rows = slice(H - D, H)
-    # Of the head's D rows of weights, the first one detects which sentence a token is in; the others detect which token
-    # it is.
+    # Of the head's D rows of weights, the first one detects the sentence of a token; the others detect the token
+    # itself.
     random_SD = torch.cat([(position_free_HS.T @ direction_H)[:, None], torch.randn(H // 2, D - 1)], 1)
     basis_HD = position_free_HS @ torch.linalg.qr(random_SD).Q
     token_square = (D - 1) * (embeddings.token.weight.square().mean() / rms**2)

@@ -45,7 +45,7 @@ class Answers:
     no_answer_score: float
     """Start logit plus end logit of [CLS] (S.C + E.C in the paper); the minimum over the windows."""
     no_answer_probability: float
-    """The probability of "no answer": softmax over its score and the scores of the best spans."""
+    """The probability of "no answer": softmax over the score of "no answer" and the scores of the best spans."""
     words: tuple[tuple[int, int], ...]
     """The words of the passage: for each, (first character, character after the last)."""
     start_probs: tuple[float, ...]
@@ -57,7 +57,7 @@ class Answers:
     best_window: int
     """The index of the window that contains the best answer."""
     null_threshold: float | None = None
-    """The threshold tau: the prediction is "no answer" if `no_answer_margin` exceeds it. None if the model always
+    """The threshold tau: the prediction is "no answer" if `no_answer_margin` exceeds tau. None if the model always
     answers."""
 
     @property

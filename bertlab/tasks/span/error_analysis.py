@@ -127,7 +127,7 @@ def _find_length_group(answer: str) -> str:
 def _score_group(
     name: str, rows: Sequence[int], scored_rows: Sequence[ScoredRow], exact_matches: Sequence[float]
 ) -> QuestionGroup:
-    """Average the metrics of the questions in a group; `rows` are their indices."""
+    """Average the metrics of the questions in a group; `rows` contains the indices of the questions."""
     f1 = 100 * float(np.mean([scored_rows[row].score for row in rows]))
     exact_match_percent = 100 * float(np.mean([exact_matches[row] for row in rows]))
     return QuestionGroup(name, tuple(rows), exact_match_percent, f1)

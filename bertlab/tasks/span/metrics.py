@@ -42,7 +42,7 @@ def normalise_korean_answer(text: str) -> str:
 def normalise_klue_answer(text: str) -> str:
     """Normalise an answer as KLUE-MRC does: lower case, no ASCII punctuation, single spaces; Korean brackets remain.
 
-    KLUE's script is meant to remove Korean brackets too, but its pattern matches only a fixed sequence of them.
+    KLUE's script is meant to remove Korean brackets too, but it removes only a fixed sequence of them.
 
     Source: klue_baseline/metrics/utils.py of KLUE-benchmark/KLUE-baseline (Park et al. 2021, arXiv 2105.09680).
 
@@ -109,7 +109,7 @@ def rouge_w(prediction: str, gold: str) -> float:
 
     The name comes from ROUGE's weighted longest common subsequence (Lin 2004), which favours consecutive matches. The
     script of KLUE counts only the longest common substring. One difference from the script: in answers of 200 or more
-    characters, its call of `difflib` ignores frequent characters, and this function does not.
+    characters, the script ignores frequent characters when it calls `difflib`, and this function does not.
 
     Source: as for `normalise_klue_answer`; Park et al. 2021, section 3.7.
 
@@ -155,8 +155,8 @@ def score_squad(
 ) -> dict[str, float]:
     """Score answers by exact match and F1 in percent, as SQuAD's `evaluate-v1.1.py` and `evaluate-v2.0.py` do.
 
-    The score of a question is its best score over the gold answers. As in the scripts, a question without a prediction
-    scores 0 in v1.1, and is excluded in v2.0.
+    The score of a question is the highest of the scores for its gold answers. As in the scripts, a question without a
+    prediction scores 0 in v1.1, and is excluded in v2.0.
 
     Args:
         predictions: question id -> predicted answer; "" means "no answer".
@@ -177,7 +177,7 @@ def score_squad(
 
     Raises:
         DataError: there is nothing to score, a v1.1 row has no answer, the version or script is unknown, a question has
-            no no-answer score, or there is a threshold but no such scores.
+            no no-answer score, or `threshold` is given without `no_answer`.
 
     >>> questions = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
     >>> score_squad({"q": "Iron kettle"}, questions)

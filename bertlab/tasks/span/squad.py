@@ -33,7 +33,7 @@ def read_squad(
             answers. None stops at the first.
         spec: the task, which specifies the column names of a table. The column of the answer contains SQuAD's answers,
             or one text, or a list of texts. A text starts at the character in the column answer_start (from 0) or,
-            without it, where the text first occurs. If it does not occur, its start is -1: the answer is used for
+            without it, where the text first occurs. If the text does not occur, its start is -1: the answer is used for
             evaluation, but `windows.select_trainable_rows` excludes it from training.
         training: whether at least one question must have an answer.
 
@@ -281,7 +281,7 @@ def _read_answers(row: dict, answer_column: str | None, context: str) -> dict[st
     """Read the answers of a row.
 
     The cell contains an object of lists (as on the hub), a list of objects (as in SQuAD's JSON), a text, or a list of
-    texts. If the row does not say where an answer starts, its start is its first occurrence in the passage.
+    texts. If the row does not say where an answer starts, its first occurrence in the passage is used.
     """
     cell = None if answer_column is None else value_of(row, answer_column)
     if isinstance(cell, list) and cell and all(isinstance(answer, dict) for answer in cell):

@@ -303,7 +303,7 @@ def make_span_features(
         tokenizer: the tokenizer of the model.
         rows: rows with context, question and answers (text, answer_start).
         max_tokens, stride, max_question: as for `make_windows`.
-        has_unanswerable: whether a row may have no answer (SQuAD v2.0); [CLS] is then its answer in every window.
+        has_unanswerable: whether a row may have no answer (SQuAD v2.0); its answer is then [CLS] in every window.
         invalid_rows: receives the rows that cannot be trained on, see `select_trainable_rows`; None stops at the first.
 
     Raises:
