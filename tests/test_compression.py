@@ -166,7 +166,7 @@ def run(capsys, *words) -> dict:
     "flags",
     [
         ["--heads", "0.5"],
-        ["--neurons", "0.5", "--layers", "1", "--heads", "0.5", "--retrain-steps", "2"],
+        ["--neurons", "0.5", "--keep-layers", "1", "--heads", "0.5", "--retrain-steps", "2"],
         ["--magnitude", "0.5", "--retrain-steps", "2", "--weights", "float16"],
         ["--format", "onnx", "--heads", "0.5", "--neurons", "0.5"],
         ["--format", "onnx", "--weights", "int8"],
@@ -193,7 +193,7 @@ def test_a_compressed_checkpoint_opens_and_its_metric_is_the_printed_one(shipped
         config = session.config
         assert session.attention(TEXTS[0]).probs_LNTT.shape[:2] == (config.num_layers, config.num_heads)
         assert result["after"]["parameters"] < result["before"]["parameters"]
-    if "--layers" in flags:
+    if "--keep-layers" in flags:
         assert (session.config.num_layers, session.config.intermediate_size) == (1, 16)
         assert result["changes"]["pruned_heads"] == [[0, head] for head in (0, 1) if (0, head) in config.pruned_heads]
     again = ["compress", str(out), "--task", "sst2", "--data", str(rows), "--out", str(tmp_path / "again")]
@@ -234,7 +234,8 @@ def test_bfloat16_is_measured_where_the_processor_has_it(shipped, rows, tmp_path
         (["sst2", "--task", "sst2", "--heads", "1"], "heads"),
         (["sst2", "--task", "sst2", "--neurons", "-0.1"], "neurons"),
         (["sst2", "--task", "sst2", "--magnitude", "1.5"], "magnitude"),
-        (["sst2", "--task", "sst2", "--layers", "9"], "2 layers"),
+        (["sst2", "--task", "sst2", "--keep-layers", "9"], "2 layers"),
+        (["sst2", "--task", "sst2", "--layers", "9"], "2 layers"),  # the older spelling
         (["sst2", "--task", "sst2", "--retrain-steps", "-1"], "retrain-steps"),
         (["strongest", "--task", "sst2"], "classification"),
         (["sst2", "--task", "sst2", "--weights", "int8"], "onnx"),

@@ -72,7 +72,7 @@ LIMITS = {
     "heads": Limit(0, below=1), "neurons": Limit(0, below=1), "magnitude": Limit(0, below=1),
     "retrain-steps": Limit(0), "importance-rows": Limit(1), "lr": Limit(0, excludes_minimum=True),
     "share": Limit(0, excludes_minimum=True, below=1), "peak-share": Limit(0, excludes_minimum=True, below=1),
-    "sentences": Limit(1), "diversity": Limit(0, 1),
+    "sentences": Limit(1), "diversity": Limit(0, 1), "keep-layers": Limit(1, MAX_SIZE),
     "sample": Limit(1), "rounds": Limit(1), "batch-sizes": Limit(1, MAX_BATCH), "tokens": Limit(1, MAX_SIZE),
     "workers": Limit(1, 4096), "queue": Limit(1, 10**6), "time-limit": Limit(0, 86_400, excludes_minimum=True),
     "max-kilobytes": Limit(1, 10**6), "documents": Limit(1, 10**8), "rows": Limit(1, 10**8),

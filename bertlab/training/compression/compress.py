@@ -56,12 +56,12 @@ class CompressConfig(TaskFlags):
     Examples:
       bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/small --heads 0.4 --retrain-steps 200
       bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/fast --format onnx --weights int8
-      bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/tiny --layers 4 --neurons 0.25 \\
+      bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/tiny --keep-layers 4 --neurons 0.25 \\
           --retrain-steps 500 --format onnx --weights int8
     """
 
     SECTIONS: ClassVar = {
-        "pruning": ("layers", "heads", "neurons", "magnitude"),
+        "pruning": ("keep_layers", "heads", "neurons", "magnitude"),
         "retraining": ("retrain_steps", "lr", "batch_size", "importance_rows", "seed"),
         "custom task": tuple(TaskFlags.__dataclass_fields__),
     }
@@ -76,7 +76,7 @@ class CompressConfig(TaskFlags):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The rows of the task: a directory with train and validation files, or a hub id. Default: the task's data set on
     the hub."""
-    layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
+    keep_layers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--layers",))] = None
     """Number of layers to keep, counted from the lowest. Default: all."""
     heads: float = 0.0
     """Share of the attention heads to remove, the least important ones first; every layer keeps at least one."""
@@ -199,14 +199,14 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
     `bar` wraps an iterable in a progress bar, as `tqdm` does.
     """
     model, changes, masks = loaded.model, {}, None
-    if config.heads or config.neurons or config.layers or config.magnitude:
+    if config.heads or config.neurons or config.keep_layers or config.magnitude:
         require_separate_layers(model.config)
     data = None
     if config.heads or config.neurons or config.retrain_steps:
         data = _read_training_data(config, loaded, task_type, spec)
-    if config.layers:
-        model = keep_first_layers(model, config.layers)
-        changes["layers"] = config.layers
+    if config.keep_layers:
+        model = keep_first_layers(model, config.keep_layers)
+        changes["layers"] = config.keep_layers
     if config.heads or config.neurons:
         # Batches of 16 rows, all of them for this process: (0, 1) is (rank, number of processes).
         batches = data.make_batches(16, config.seed, (0, 1))
