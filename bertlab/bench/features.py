@@ -28,7 +28,7 @@ class FeaturesBenchConfig(BenchOptions):
 
     Both implementations start with the rows in memory and are measured alternately. bertlab has finished when every
     window is built; the peer has finished when `datasets.map` has written the features. The peer runs in one process
-    with a thread per core, or in one process per core, whichever is faster on a sample.
+    with a thread per core, or in one process per core, whichever is faster on a sample of the questions.
 
     Examples:
       bertlab bench features --data squad/train.parquet

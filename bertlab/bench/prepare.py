@@ -41,7 +41,7 @@ class PrepareBenchConfig(BenchOptions):
     column: str = "text"
     """The column with the text."""
     megabytes: float = 24
-    """Size of the sample in megabytes, of which each file contributes an equal part."""
+    """The benchmark takes a sample of this many megabytes from the files, the same amount from each."""
     copies: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...", aliases=("--times",))] = (1, 2, 4)
     """The amounts of text to prepare, as multiples of the sample. Each is measured once."""
     workers: int = 2

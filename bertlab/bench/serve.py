@@ -42,11 +42,12 @@ TARGET = 30  # the throughput of the step `COMPARED_STEP`, divided by that of th
 class ServeBenchConfig(BenchOptions):
     """Measure how much each optimisation speeds up text classification on a CPU, and what it costs in accuracy.
 
-    The first step is a BERT of base size (12 layers, hidden size 768) in PyTorch, which pads every text to the same
-    length and uses all cores. Each further step adds one change: a small checkpoint, padding only to the longest text
-    of a batch of similar lengths, ONNX Runtime, int8 weights, one single-threaded worker process per core, and a cache
-    of repeated texts. Throughput, latency and accuracy are measured after every step. For comparison, a peer
-    is measured: transformers with ONNX Runtime, used as the documentation of transformers recommends.
+    The first configuration is a BERT of base size (12 layers, hidden size 768) in PyTorch, which pads every text to the
+    same length and uses all cores. Each further configuration adds one change: a small checkpoint, padding only to the
+    longest text of a batch of similar lengths, ONNX Runtime, int8 weights, one single-threaded worker process per core,
+    and a cache of repeated texts. Throughput, latency and accuracy are measured for every configuration. For
+    comparison, a peer is measured: transformers with ONNX Runtime, used as the documentation of transformers
+    recommends.
 
     The texts are the validation rows of the task. Throughput is measured with all texts sent at the start, latency
     with one text sent at a time; both include the tokenisation. The model of base size has random weights, which need
@@ -71,7 +72,8 @@ class ServeBenchConfig(BenchOptions):
     small: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT", aliases=("--student",))] = None
     """The small checkpoint that replaces the model of base size. Default: the shipped checkpoint of the task."""
     base: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
-    """The checkpoint of the first step, fine-tuned on the task. Default: random weights of BERT's base size."""
+    """The checkpoint of the first configuration, fine-tuned on the task. Default: random weights of BERT's base
+    size."""
     rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """The number of rows on which accuracy is measured. Default: all."""
     texts: int = 256
@@ -79,14 +81,14 @@ class ServeBenchConfig(BenchOptions):
     batch_size: int = 8
     """Maximum number of texts in a batch."""
     max_tokens: int = 128
-    """The length to which the first two steps pad every text."""
+    """The length to which the first two configurations pad every text."""
     repeated: float = 0.3
-    """For the last step, the cache: the share of requests that repeat an earlier text. It is an assumption: measure it
-    in the requests of your own service."""
+    """For the last configuration, the cache: the share of requests that repeat an earlier text. It is an assumption:
+    measure it in the requests of your own service."""
     rounds: int = 5
-    """Number of rounds; each step runs once in every round."""
+    """Number of rounds; each configuration runs once in every round."""
     seconds: float = 2.0
-    """Minimum number of seconds for which a step classifies the texts repeatedly, in every round."""
+    """Minimum time in seconds for which each configuration classifies the texts, over and over, in every round."""
 
 
 def measure(config: ServeBenchConfig) -> ServingRun:

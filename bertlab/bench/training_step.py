@@ -36,7 +36,8 @@ MUON_PRESETS = ("tiny", "mini", "minilm")
 class StepBenchConfig(BenchOptions):
     """Measure how much faster individual parts of a training step are than their plain PyTorch versions, on a CPU.
 
-    The parts are fused attention, dropout and Muon. A whole step without padding is also compared with a padded one.
+    The parts are attention (fused), dropout, and the optimiser Muon. A whole step without padding is also compared with
+    a padded one.
 
     Examples:
       bertlab bench step

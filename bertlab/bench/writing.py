@@ -37,11 +37,10 @@ BETA = 0.5  # precision counts more than recall, as in the shared tasks on corre
 class WritingBenchConfig(BenchOptions):
     """Measure the precision and recall of spelling and spacing suggestions on text with artificial errors.
 
-    One error is inserted in half of the sentences: a letter (in Korean, a letter of a syllable) is replaced, dropped,
-    added or swapped with its neighbour, or a space is removed or added. The margin (see `bertlab writing --margin`) is
-    tuned on the first half of all sentences. Precision and recall are measured with this margin on the second half.
-    Precision: the share of suggestions that restore the original sentence. Recall: the share of errors that a
-    suggestion corrects.
+    Every other sentence gets one error: a letter (in Korean, a letter of a syllable) is replaced, dropped, added or
+    swapped with its neighbour, or a space is removed or added. The margin (see `bertlab writing --margin`) is tuned on
+    the first half of all sentences. Precision and recall are measured with this margin on the second half. Precision:
+    the share of suggestions that restore the original sentence. Recall: the share of errors that a suggestion corrects.
 
     Examples:
       bertlab bench writing --checkpoint scratch --sentences 200

@@ -116,16 +116,16 @@ class Export(CheckpointOptions):
     With --prune, the file does not contain the pruned heads, and config.json lists them as `pruned_heads`. The outputs
     are those of the model with these heads ablated. bertlab and transformers up to version 4 can open the file;
     transformers 5 cannot, because it no longer reads this field. With --zeroed, the weights of these heads are set to
-    zero instead: every version can open the checkpoint, but it is no smaller.
+    zero instead: every version can open the checkpoint, but the file is no smaller.
 
     With --average, both checkpoints need the same architecture, vocabulary and output layers. An average is useful only
     if one checkpoint was trained from the other, or both from the same weights. The average is then often better than
-    either, and can restore abilities that a checkpoint has lost in further training. Measure it with `bertlab
-    evaluate`.
+    either of the two, and can restore abilities that a checkpoint has lost in further training. Measure the average
+    with `bertlab evaluate`.
 
     With --format onnx, the directory contains an ONNX file, which ONNX Runtime runs faster on a CPU than PyTorch runs
-    the checkpoint. Use it like a checkpoint in every command that predicts. It does not show attention or other
-    internals.
+    the checkpoint. Use this directory like a checkpoint in every command that predicts. Attention and other internals
+    cannot be shown.
 
     Examples:
       bertlab export small --checkpoint runs/sst2 --dtype float8

@@ -44,7 +44,7 @@ class CostOptions:
     tokens: int = 128
     """Tokens in each sequence; the estimate assumes that there is no padding."""
     batch_size: int = 32
-    """Sequences in a batch. All of them are computed together."""
+    """Sequences in a batch, which is computed at once, without gradient accumulation."""
     precision: Precision = "bfloat16"
     """Number format of the forward and backward pass."""
     optimizer: Annotated[str, tyro.conf.arg(metavar="NAME")] = "adamw"

@@ -18,7 +18,7 @@ class ExportLive:
     next sentences, switches heads off and draws the logit lens, in English and Korean. It also contains the lessons of
     `bertlab app --class`, in the language of the checkpoint. The size is about 1.1 bytes per parameter: 7 MB for the
     shipped checkpoint *scratch*, 25 MB for *strongest*. Use a small checkpoint: the browser computes on one CPU core.
-    Any browser of 2024 or later opens it (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
+    Any browser of 2024 or later opens the file (at least Chrome or Edge 111, Firefox 113, Safari 16.4).
 
     If the checkpoint lacks the output layer that a view needs, this view is left out. For a fine-tuned checkpoint, only
     the attention view remains.

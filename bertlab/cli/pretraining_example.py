@@ -20,8 +20,8 @@ class PretrainingExampleOptions(TextQuery):
     seed: Annotated[int, tyro.conf.arg(aliases=("--draw",))] = 1
     """Seed of the random choices; the same seed always gives the same example."""
     pair_objective: Literal["next", "order"] = "next"
-    """Sentence-pair objective: next (sentence B follows A, or is random with a probability of 50%), or order (A and B
-    are neighbours, swapped with a probability of 50%)."""
+    """Sentence-pair objective: next (sentence B follows A or is a random sentence, each with a probability of 50%), or
+    order (A and B are neighbours, swapped with a probability of 50%)."""
     chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.15
     """Share of all tokens that is chosen for prediction. --mask-share and --random-share say what replaces them."""
     mask_share: float = 0.8

@@ -23,9 +23,9 @@ class Summarise(QueryOptions):
 
     By default, the most central sentences are chosen: those whose vectors are most similar to the vectors of the other
     sentences. This needs no training. A checkpoint that was trained with `bertlab finetune custom --type summarisation`
-    scores the sentences itself. The quality of a summary depends on the texts. If the file has a column of reference
-    summaries, ROUGE measures how well the chosen sentences match them, and, as a baseline, how well the first sentences
-    of each text do. Without references, the quality is not measured.
+    predicts a score for every sentence instead. The quality of a summary depends on the texts. If the file has a column
+    of reference summaries, ROUGE measures how well the chosen sentences match them and, as a baseline, how well the
+    first sentences of each text match them. Without references, the quality is not measured.
 
     Examples:
       bertlab summarise report.txt --sentences 3

@@ -12,10 +12,11 @@ from bertlab.cli.query import QueryOptions, Text, open_session, print_result, re
 class Writing(QueryOptions):
     """Find the words of a text that do not fit, suggest corrections, and predict the next word.
 
-    BERT masks the tokens of the text one at a time and predicts each token from the others. The surprise of a word is
-    -ln p, added up over its tokens; the sum over the text, with the sign changed, is the pseudo-log-likelihood of the
-    text. A word whose surprise exceeds --threshold is listed, together with words that fit better. These suggestions
-    are single tokens of the vocabulary. A listed word is surprising, but not necessarily wrong.
+    BERT masks the tokens of the text one at a time and predicts each token from the others. The surprise of a token
+    with the predicted probability p is -ln p, and that of a word is the sum over its tokens; the sum over the text,
+    with the sign changed, is the pseudo-log-likelihood of the text. A word whose surprise exceeds --threshold is
+    listed, together with words that fit better. These suggestions are single tokens of the vocabulary. A listed word is
+    surprising, but not necessarily wrong.
 
     With --spelling, the most surprising words are changed by one letter (in Korean, a letter of a syllable) or one
     space. A change is suggested if the pseudo-log-likelihood of the text rises by more than --margin. No dictionary is

@@ -21,8 +21,8 @@ class ServeOptions:
     Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue; a
     worker that becomes free takes several requests of similar length as one batch. If the queue is full, the reply is
     429, and the client should try again after the number of seconds in the header Retry-After. A worker that dies is
-    replaced, and another one computes its requests again. Ctrl-C (or SIGTERM) stops the server after it has answered
-    all accepted requests.
+    replaced, and another worker computes the requests of the dead one again. Ctrl-C (or SIGTERM) stops the server after
+    it has answered all accepted requests.
 
     Needs: pip install "bertlab[serve]"
 

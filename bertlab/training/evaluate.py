@@ -56,7 +56,7 @@ class EvaluateConfig(TaskFlags):
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = field(kw_only=False)
     """A task that `bertlab finetune --help` lists; `pretraining` for masked tokens and sentence pairs; or `custom` for
-    your own rows. The default --type of a custom task is the one that the checkpoint was fine-tuned on."""
+    your own rows. The default --type of a custom task is the type of the task that the checkpoint was fine-tuned on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """For `pretraining`, a corpus made by `bertlab prepare`; otherwise the rows of the task: a file, a directory or a
     hub id. Default: the task's data set on the hub."""
@@ -69,7 +69,8 @@ class EvaluateConfig(TaskFlags):
     predictions: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Predictions to score instead of a checkpoint. For question answering: a JSON object {id: text}, or rows with id
     and prediction_text. For tagging: lines with a token and its tag. For other tasks: a table with the columns index
-    and prediction; for summaries, a prediction is the scores of all sentences, separated by spaces."""
+    and prediction; for summaries, a prediction consists of the scores of all sentences of a document, separated by
+    spaces."""
     no_answer: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """For SQuAD v2.0 predictions: a JSON object {id: score}; a higher score means that an answer is less likely."""
     threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
@@ -80,9 +81,9 @@ class EvaluateConfig(TaskFlags):
     """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions for skipped rows
     are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Write the predictions here, in the submission format of the task's benchmark (GLUE, SQuAD, ...) or, if it has
-    none, in bertlab's. A PATH without a suffix is a directory, in which the file gets the name that the benchmark
-    requires, or a default name."""
+    """Write the predictions here, in the submission format of the task's benchmark (GLUE, SQuAD, ...) or, if the task
+    belongs to no benchmark, in bertlab's own format. A PATH without a suffix is a directory, in which the file gets the
+    name that the benchmark requires, or a default name."""
     limit: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of rows or pairs to read."""
     max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
@@ -90,8 +91,8 @@ class EvaluateConfig(TaskFlags):
     fine-tuning if it is larger; for summarisation, always the value used in fine-tuning."""
     record: bool = False
     """Write the metrics into the checkpoint's bertlab.json and card. For SQuAD v2.0, also tune the no-answer threshold
-    (tau) on these rows and store it. Metrics of a task that the checkpoint was not fine-tuned on are stored
-    beside those of its own task and do not replace them."""
+    (tau) on these rows and store it. If the checkpoint was fine-tuned on another task, the metrics of that task stay,
+    and the new ones are stored beside them."""
     device: str = "auto"
     """cpu or cuda; auto uses a GPU if one is available."""
     threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None

@@ -79,7 +79,7 @@ class CompressConfig(TaskFlags):
     keep_layers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--layers",))] = None
     """Number of layers to keep, counted from the lowest. Default: all."""
     heads: float = 0.0
-    """Share of the attention heads to remove, the least important ones first; every layer keeps at least one."""
+    """Share of the attention heads to remove, the least important ones first; every layer keeps at least one head."""
     neurons: float = 0.0
     """Share of the feed-forward neurons of every layer to remove, the least important ones first."""
     magnitude: float = 0.0

@@ -28,11 +28,12 @@ class ReproduceConfig:
     """Reproduce a table of the paper, scaled down to two CPU cores. The same command continues an interrupted run.
 
     table1: GLUE. table2: SQuAD v1.1. table3: SQuAD v2.0. table4: SWAG. For these four, the checkpoint of --from is
-    fine-tuned on every task whose rows are available, the other tasks are listed, and published results are shown for
-    comparison. table5: BERT, a BERT that is pre-trained without next-sentence prediction, and a left-to-right model,
-    which is fine-tuned without and with a BiLSTM on top. table6: model sizes. table7: features of a frozen encoder.
-    table8: BERT pre-trained with different masking. In the names of its rows, m, s and r are the percentages of the
-    tokens to predict that become [MASK], stay the same, or become a random token.
+    fine-tuned on every task whose rows are available, tasks without rows are listed, and published results are shown
+    for comparison. table5: BERT, a BERT that is pre-trained without next-sentence prediction, and a left-to-right
+    model, which is fine-tuned without and with a BiLSTM on top. table6: model sizes. table7: features of a frozen
+    encoder. table8: BERT pre-trained with different masking. In the names of the rows of table8, m, s and r are
+    percentages: of the tokens chosen for prediction, m percent become [MASK], s percent stay the same, and r percent
+    become a random token.
 
     Examples:
       bertlab reproduce table1 --data tasks --out runs/table1 --from strongest --quick
@@ -68,8 +69,8 @@ class ReproduceConfig:
     first impression."""
     grid: bool = False
     """For tables 1 to 4: search the paper's grid (appendix A.3) on every task: learning rates 5e-5, 3e-5, 2e-5, batch
-    sizes 16 and 32, and 2, 3 and 4 epochs. The table shows the best of the 18 runs on the
-    validation rows."""
+    sizes 16 and 32, and 2, 3 and 4 epochs. The table shows the run, of these 18, that is best on the validation
+    rows."""
     steps: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Steps of each pre-training run, instead of a time limit. This is fairer if other programs use the machine."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None

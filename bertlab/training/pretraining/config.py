@@ -87,8 +87,9 @@ class PretrainConfig(RunConfig):
     was split before. With --from, the learning rate defaults
     to 1e-4, unless --new-vocabulary is given; longer runs can use a higher learning rate."""
     new_vocabulary: bool = False
-    """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens
-    that the old vocabulary lacks. Even the encoder of another language is a better start than random weights."""
+    """With --from, for a corpus with another vocabulary: keep the encoder, and train new embeddings for the tokens that
+    the old vocabulary lacks. Even an encoder that was trained on another language is a better start than random
+    weights."""
     teacher: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """Distillation: also train on the predictions of a checkpoint with the same vocabulary, as in DistilBERT. Each
     step also runs the teacher's forward pass, which costs about a third of a training step of the teacher."""

@@ -57,7 +57,7 @@ class PrepareConfig:
     pretrain --from CHECKPOINT` can continue the checkpoint; the embedding of each new token then starts as the
     mean of the embeddings of the tokens into which it was split before."""
     vocab_size: int = 8192
-    """The size of a trained vocabulary, in tokens."""
+    """The size of the vocabulary to train, in tokens."""
     cased: bool = False
     """Keep capitals and accents. Korean needs this flag; for Korean stories it is always set."""
     column: str = "text"
@@ -69,9 +69,9 @@ class PrepareConfig:
     stories: another seed gives other stories."""
     weights: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """One number for each TEXT, in the same order: how many times an epoch uses the documents of this TEXT. With
-    `--weights 2 0.5`, an epoch uses the first TEXT twice, and a random half of the documents of the second, which is
-    chosen anew for each epoch. Default: 1 for each TEXT. Weights affect training only. To change the weights of an
-    existing corpus, run the same command with other weights; nothing is tokenised again."""
+    `--weights 2 0.5`, an epoch uses the first TEXT twice, and of the second a random half of the documents, chosen anew
+    for each epoch. Default: 1 for each TEXT. Weights affect training only. To change the weights of an existing corpus,
+    run the same command with other weights; nothing is tokenised again."""
     invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
     """What to do about a file or row that is damaged or has no text: stop with an error, or skip it and list it in
     invalid_rows.jsonl."""
