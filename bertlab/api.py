@@ -88,7 +88,7 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
             if `settings` names no recipe, the recipe is then "stories".
         out: the run directory.
         settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
-            may be a dictionary of the settings to change.
+            may be a dictionary of the optimiser settings to change.
 
     Raises:
         BertlabError: the corpus or the settings cannot be used, or training diverged.
@@ -120,7 +120,7 @@ def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **setti
         out: the run directory.
         from_: the checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id.
         settings: other fields of `FinetuneConfig`, such as `data`, `validation`, `epochs`, `seeds` or `grid`; `optim`
-            may be a dictionary of the settings to change.
+            may be a dictionary of the optimiser settings to change.
 
     Raises:
         BertlabError: the data or the settings cannot be used, or training diverged.

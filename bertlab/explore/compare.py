@@ -49,7 +49,7 @@ class Unit:
 
     @property
     def is_split_differently(self) -> bool:
-        """Whether the two sides split the unit at different places, or only one of them has [UNK] for it."""
+        """Whether the two sides split the unit at different places, or only one side has [UNK] for the unit."""
         return _remove_marks(self.first_tokens) != _remove_marks(self.second_tokens)
 
     @property

@@ -160,7 +160,7 @@ class Predictor(CheckpointInfo):
             max_tokens: tokens of a window, including the question. Default: as in fine-tuning, but at least 384.
             batch_size: number of windows computed at once; it limits the memory for a passage of any length.
             null_threshold: tau; the answer is "" if the no-answer score exceeds the best answer's score by more
-                than this. Default: the checkpoint's threshold; a checkpoint without a threshold always answers.
+                than tau. Default: the checkpoint's threshold; a checkpoint without a threshold always answers.
             progress: a function that wraps the iterable of batches to show progress, such as `tqdm`.
 
         Raises:
@@ -311,7 +311,7 @@ class Predictor(CheckpointInfo):
 
         Args:
             text: the text, of any length.
-            margin: a change is suggested only if it raises the pseudo-log-likelihood by more than this, in nats;
+            margin: a change is suggested only if it raises the pseudo-log-likelihood by more than the margin, in nats;
                 `bertlab bench writing` tunes the default.
             progress: wraps the sequence of the parts of the text, as `tqdm` does.
         """

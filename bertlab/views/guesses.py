@@ -42,7 +42,7 @@ def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT)
 
 
 def guess_columns(timeline: GuessTimeline, index: int = -1) -> dict[str, list]:
-    """Return each word of `guess_bars`, the share of people who guessed it, and its probability, as CSV columns."""
+    """Return the words of `guess_bars`, each with its share of guesses and its probability, as CSV columns."""
     words = list(timeline.words[:MAX_WORDS])
     shares = timeline.shares_W[:MAX_WORDS].tolist()
     probabilities = timeline.probs_SW[index][:MAX_WORDS].tolist()
