@@ -274,10 +274,12 @@ def windows(span_xray: SpanXray) -> Sentence | None:
     Windows are counted from 1, as in the figure. None if no window has a span.
     """
     readings = span_xray.readings
-    ranked = sorted((n for n, reading in enumerate(readings) if reading.answer), key=lambda n: -readings[n].score)
+    ranked = sorted(
+        (index for index, reading in enumerate(readings) if reading.answer), key=lambda index: -readings[index].score
+    )
     if not ranked:
         return None
-    lowest = min(range(len(readings)), key=lambda n: readings[n].no_answer_score)
+    lowest = min(range(len(readings)), key=lambda index: readings[index].no_answer_score)
     values = {
         "best": ranked[0] + 1, "score": f"{SignedNumber(readings[ranked[0]].score):.2f}", "lowest": lowest + 1,
         "no_answer": f"{SignedNumber(readings[lowest].no_answer_score):.2f}",

@@ -64,8 +64,8 @@ def _group_guesses(question: Question, counts: Mapping[str, int]) -> list[tuple[
     ranges: list[list[str]] = [[] for _ in range(NUM_RANGES)]
     for value in sorted_guesses:
         ranges[min(int((float(value) - low) / range_width), NUM_RANGES - 1)].append(value)
-    edges = [f"{low + range_width * number:.3g}" for number in range(NUM_RANGES + 1)]
-    return [(f"{edges[n]}–{edges[n + 1]}{question.unit}", values) for n, values in enumerate(ranges)]
+    edges = [f"{low + range_width * index:.3g}" for index in range(NUM_RANGES + 1)]
+    return [(f"{edges[index]}–{edges[index + 1]}{question.unit}", values) for index, values in enumerate(ranges)]
 
 
 def _is_answer(question: Question, values: list[str]) -> bool:

@@ -42,23 +42,24 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
         state: the state of the canvas. Invalid values are replaced by the same rules as on the canvas.
         opens_as_grid: whether the view "auto" is the grid, as it is for a long input.
     """
-    layers, heads = attention.probs_LNTT.shape[:2]
-    layer, head = _clamp(state["layer"], layers), _clamp(state["head"], heads)
+    num_layers, num_heads = attention.probs_LNTT.shape[:2]
+    layer, head = _clamp(state["layer"], num_layers), _clamp(state["head"], num_heads)
     shows_one_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
-    selected_heads = [index for index in range(heads) if index in _as_list(state["heads"])] or list(range(heads))
+    all_heads = list(range(num_heads))
+    selected_heads = [index for index in all_heads if index in _as_list(state["heads"])] or all_heads
     visible_heads = [head] if shows_one_head else selected_heads
     query_sentence, key_sentence = state["filter"] if state["filter"] in ("aa", "ab", "ba", "bb") else ("", "")
-    rows = _list_visible_positions(attention.tokens, query_sentence, hide=state["hide"])
-    cols = _list_visible_positions(attention.tokens, key_sentence, hide=state["hide"])
+    queries = _list_visible_positions(attention.tokens, query_sentence, hide=state["hide"])
+    keys = _list_visible_positions(attention.tokens, key_sentence, hide=state["hide"])
     pinned_positions = [position for position in _as_list(state["tokens"]) if position in range(len(attention.tokens))]
     if pinned_positions and state["side"] == "key":
-        cols = [column for column in cols if column in pinned_positions]
+        keys = [position for position in keys if position in pinned_positions]
     elif pinned_positions:
-        rows = [row for row in rows if row in pinned_positions]
+        queries = [position for position in queries if position in pinned_positions]
     else:
-        rows = [row for row in rows if not attention.tokens[row].special]
-    if rows and cols:
-        _write_sentence(attention.tokens, summarise_attention(attention, layer, visible_heads, rows, cols))
+        queries = [position for position in queries if not attention.tokens[position].special]
+    if queries and keys:
+        _write_sentence(attention.tokens, summarise_attention(attention, layer, visible_heads, queries, keys))
 
 
 def show_pattern(config: ModelConfig, layer: int, num_tokens: int) -> None:

@@ -103,17 +103,17 @@ def _read_upload(upload) -> Rows:
 def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey) -> Texts:
     """Let the user choose the text columns of a table, and return the texts in these columns."""
     left, right = st.columns(2)
-    text_column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
-    text_column = fields.column(left, t("batch-text-column"), text_column, table.columns, f"text-{command}")
+    guess = choose_text_column(table.columns, TEXT_NAMES, table.rows)
+    text_column = fields.column(left, t("batch-text-column"), guess, table.columns, f"text-{command}")
     pair_column = ""
     if "pair_column" in list_types_for_command(command)[0].column_flags:
         needs_pair = selection.needs_pair(checkpoint, command)
         num_texts = 2 if needs_pair else sessions.open_session(checkpoint).num_texts
         # the columns of a table without column names are called "1" and "2"
         default = "2" if num_texts == 2 and table.columns == ("1", "2") else ""
-        pair_column = "" if num_texts == 1 else guess_column(table.columns, SECOND_TEXT_NAMES) or default
+        guess = "" if num_texts == 1 else guess_column(table.columns, SECOND_TEXT_NAMES) or default
         options = ["", *table.columns]
-        pair_column = fields.column(right, t("batch-pair-column"), pair_column, options, f"pair-{command}")
+        pair_column = fields.column(right, t("batch-pair-column"), guess, options, f"pair-{command}")
     return [
         (format_text(row.get(text_column)), format_text(row.get(pair_column)) if pair_column else None)
         for row in table.rows

@@ -53,7 +53,7 @@ def choose_workload() -> calls.Expression:
         tokens = url_fields.number(
             st.number_input, t("cost-tokens"), 1, MAX_TOKENS, 128, key="cost.tokens", name="length", width=FIELD_WIDTH
         )
-        rows = url_fields.number(
+        batch_size = url_fields.number(
             st.number_input, t("cost-batch"), 1, MAX_ROWS, 32, key="cost.batch", name="sequences", width=FIELD_WIDTH
         )
         dropout = url_fields.number(
@@ -68,7 +68,7 @@ def choose_workload() -> calls.Expression:
         recompute = url_fields.flag(st.toggle, t("cost-recompute"), key="recompute", help=t("cost-recompute-help"))
     config = calls.call_function(ModelConfig, **sizes)
     options = {
-        "tokens": tokens, "batch_size": rows, "precision": precision, "optimizer": optimizer, "dropout": dropout,
+        "tokens": tokens, "batch_size": batch_size, "precision": precision, "optimizer": optimizer, "dropout": dropout,
         "recompute": recompute, "task": task, "device": device,
     }  # fmt: skip
     return calls.assign("workload", calls.call_function(Workload, config, **options))
@@ -127,12 +127,15 @@ def show_runs(cost: Cost, this_machine: machine.Machine) -> None:
     for gpu in GPUS.values():
         runs += estimate_runs(cost, steps, [gpu], share=share / 100, price=price if priced_device == gpu.name else None)
     footnote_marks = ["", *("" if gpu.has_bfloat16 else " *" for gpu in GPUS.values())]
-    memories = [format_quantity(this_machine.memory_bytes, "B"), *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values())]
+    memory_texts = [
+        format_quantity(this_machine.memory_bytes, "B"),
+        *(f"{gpu.memory_gib} GiB" for gpu in GPUS.values()),
+    ]
     fits = [run.fits for run in runs]
     columns = {
         "device": [run.device + mark for run, mark in zip(runs, footnote_marks, strict=True)],
         "peak": [f"{format_quantity(run.peak_flops, 'FLOP')}/s" for run in runs],
-        "memory": [f"{memory} {'✓' if fit else '✗'}" for memory, fit in zip(memories, fits, strict=True)],
+        "memory": [f"{memory} {'✓' if fit else '✗'}" for memory, fit in zip(memory_texts, fits, strict=True)],
         "step": [format_duration(run.step_seconds, language()) for run in runs],
         "run": [format_duration(run.seconds, language()) for run in runs],
         "money": [format_money(run.dollars) for run in runs],

@@ -87,7 +87,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     st.subheader(t("evaluation-confusion"), anchor=False)
     counts_examples = get_finetune_type(analysis.result.spec.kind).confusion_counts_each_example_once
     st.caption(t("evaluation-confusion-lead" if counts_examples else "evaluation-confusion-entities-lead"))
-    container = st.container()  # for the chart; it is drawn after the field below, so that it marks the chosen cell
+    chart_container = st.container()  # filled after the field below, so that the chart marks the chosen cell
     errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
 
     options = {"": t("evaluation-show-all")}
@@ -111,7 +111,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         "prediction": [confusion.names[prediction] for _, prediction in cells],
         "count": [confusion.counts_GP[cell] for cell in cells], "share": [confusion.shares_GP[cell] for cell in cells],
     }  # fmt: skip
-    with container:
+    with chart_container:
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
         plots.draw(
@@ -140,7 +140,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
     criterion = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
     groups = analysis.result.groups[criterion]
-    container = st.container()
+    chart_container = st.container()
     options = {"": t("evaluation-show-all")}
     options |= {str(index): group.name or t("figure-other") for index, group in enumerate(groups)}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
@@ -153,7 +153,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
     }  # fmt: skip
-    with container:
+    with chart_container:
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[criterion]
         plots.draw("groups", evaluation.group_bars, bars, on_click=toggle_group, **file_options, lang=language())
@@ -167,7 +167,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
-    container = st.container()
+    chart_container = st.container()
     rows = {index: result.rows[index] for index in result.sort_by_difficulty()}
     options = {"": t("evaluation-show-all")}
     options |= {str(index): f"{row.id}: {row.gold} → {row.prediction}" for index, row in rows.items()}
@@ -181,7 +181,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         "id": [row.id for row in result.rows], "text": [" | ".join(row.texts) for row in result.rows],
         "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
     }  # fmt: skip
-    with container:
+    with chart_container:
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, result)}
         plots.draw(
             "values",

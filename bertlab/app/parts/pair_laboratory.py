@@ -38,8 +38,8 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
         BertlabError: any error that `Session.pair_attention` raises.
     """
     st.subheader(t("next-sentence-attention"), anchor=False)
-    pair_attention = calls.call_session(checkpoint, "pair_attention", first, second)
-    attention = pair_attention.result
+    attention_call = calls.call_session(checkpoint, "pair_attention", first, second)
+    attention = attention_call.result
     share_LN = attention.share_LN
     strongest_head = divmod(int(share_LN.argmax()), share_LN.shape[1])
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest_head, "between.")
@@ -48,7 +48,7 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
         fields.set_layer_and_head(*customdata[:2], "between.")
 
     data = columns.heads({"share": share_LN, "times_uniform": share_LN / attention.uniform})
-    share, uniform = pair_attention.field("share_LN"), pair_attention.field("uniform")
+    share, uniform = attention_call.field("share_LN"), attention_call.field("uniform")
     plots.draw(
         "pair-heads", span_attention.heads_map, share, uniform, (layer, head), data=data, on_click=select_head,
         lang=language(),

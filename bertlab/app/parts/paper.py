@@ -42,8 +42,8 @@ KOREAN_SOURCES = {"kpfBERT": KPFBERT, "KLUE": KLUE}
 def list_measures(task: PaperTask) -> list[Measure]:
     """List the measures of a task that have published results: first the paper's, then the others that GLUE has."""
     paper_measures = [column for column in COLUMNS[task.table] if column.task == task.name]
-    names = {column.metric for column in paper_measures}
-    other_measures = [Measure(task.name, metric, task.title) for metric in task.metrics if metric not in names]
+    paper_metrics = {column.metric for column in paper_measures}
+    other_measures = [Measure(task.name, metric, task.title) for metric in task.metrics if metric not in paper_metrics]
     return paper_measures + other_measures
 
 
@@ -168,7 +168,7 @@ def show_overview(own_results: Sequence[OwnResult]) -> None:
 
 
 def show_averages() -> None:
-    """Show the published averages of GLUE, and how each is computed."""
+    """Show the published averages of GLUE, and how each average is computed."""
     averages = {row.title: f"{row.average:.1f}" for row in PUBLISHED["table1"]}
     display.table({t("paper-system"): list(averages), t("paper-average"): list(averages.values())})
     st.caption(t("paper-averages"))

@@ -23,7 +23,7 @@ def choose_draw() -> int:
     """Show the field for the number of the random draw, and the buttons that go on to a later draw.
 
     Returns:
-        The number, from 1 to `MAX_DRAWS`.
+        The number of the draw, from 1 to `MAX_DRAWS`.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         button_containers = [st.container(width="content") for _ in range(2)]
@@ -159,7 +159,7 @@ def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int,
     Args:
         checkpoint: the checkpoint.
         text: the document.
-        draws: the number of the current draw.
+        draws: the number of the current draw, counted from 1, which is also how many losses are shown.
         settings: the result of `choose_settings`.
 
     Raises:

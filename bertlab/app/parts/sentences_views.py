@@ -31,7 +31,7 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
         right.select_slider, t("sentences-min-size"), sizes, 0, key="size", help=t("sentences-min-size-help"),
         format_func=lambda size: f"{size}" if size else automatic,
     )  # fmt: skip
-    min_size = 2 if min_size == 1 else min_size  # a cluster has at least two lines; 0 lets `cluster_sentences` choose
+    min_size = 2 if min_size == 1 else min_size  # at least two lines; 0 lets `cluster_sentences` choose the minimum
     vectors_SP = vectors.field("vectors_SP")
     with st.spinner(t("sentences-map-progress"), show_time=True):
         server.import_slow_modules()
@@ -83,7 +83,7 @@ def _set_field(name: str, value: str) -> None:
 
 
 def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
-    """List the lines that the lasso selected, or those of a cluster, and offer them as a CSV file."""
+    """List the lines that were selected on the map, or those of a cluster, and offer them as a CSV file."""
     names = {"lasso": t("sentences-group-lasso"), "all": t("sentences-group-all")}
     names |= {str(index): name_cluster(cluster, language()) for index, cluster in enumerate(clusters.clusters)}
     if NO_CLUSTER in clusters.labels and clusters.clusters:

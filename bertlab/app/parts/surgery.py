@@ -96,10 +96,10 @@ def _draw_mask_fields(kind: str, examples: Examples, right) -> SurgeryInput:
         return SurgeryInput(kind, text, None)
     widget_options = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # the field stands beside the text, so that the page does not move when the user types a second [MASK]
-    mask = url_fields.integer_choice(
+    mask_number = url_fields.integer_choice(
         right.selectbox, t("heads-mask-number"), range(1, num_masks + 1), 1, key="which", **widget_options
     )
-    return SurgeryInput(kind, text, None, mask - 1)
+    return SurgeryInput(kind, text, None, mask_number - 1)
 
 
 # task type -> the function that draws the fields of its texts; other task types have one text field

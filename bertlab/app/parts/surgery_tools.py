@@ -46,12 +46,14 @@ def edit_attention(
     config = sessions.open_session(checkpoint).config
     (default_layer, default_head, default_position), default_target = _find_example_row(surgery_input)
     default_layer, default_head = min(default_layer, config.num_layers - 1), min(default_head, config.num_heads - 1)
-    cells = st.columns([1, 1, 2])
+    containers = st.columns([1, 1, 2])
     layer = url_fields.number(
-        cells[0].number_input, t("layer"), 0, config.num_layers - 1, default_layer, key="row.layer"
+        containers[0].number_input, t("layer"), 0, config.num_layers - 1, default_layer, key="row.layer"
     )
-    head = url_fields.number(cells[1].number_input, t("head"), 0, config.num_heads - 1, default_head, key="row.head")
-    position = _choose_position(cells[2], tokens, "row.from", default_position)
+    head = url_fields.number(
+        containers[1].number_input, t("head"), 0, config.num_heads - 1, default_head, key="row.head"
+    )
+    position = _choose_position(containers[2], tokens, "row.from", default_position)
     method = url_fields.choice(
         st.segmented_control, t("heads-row-weights"), ["one", "uniform", "hand"], key="row.how", required=True,
         format_func=lambda method: t(f"heads-row-{method}"),
@@ -111,15 +113,15 @@ def patch_hidden_states(
     config = sessions.open_session(checkpoint).config
     other_tokens = cached_results.compute(checkpoint, "encode", other)
     default_target, default_source = _find_example_patch(surgery_input)
-    cells = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
+    containers = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
     source_state = fields.hidden_state(
-        cells[0].selectbox, t("heads-patch-from"), config.num_layers, default_source[0], key="patch.layer"
+        containers[0].selectbox, t("heads-patch-from"), config.num_layers, default_source[0], key="patch.layer"
     )
-    source_position = _choose_position(cells[1], other_tokens, "patch.from", default_source[1])
+    source_position = _choose_position(containers[1], other_tokens, "patch.from", default_source[1])
     target_state = fields.hidden_state(
-        cells[2].selectbox, t("heads-patch-to"), config.num_layers, default_target[0], key="patch.into"
+        containers[2].selectbox, t("heads-patch-to"), config.num_layers, default_target[0], key="patch.into"
     )
-    target_position = _choose_position(cells[3], tokens, "patch.to", default_target[1])
+    target_position = _choose_position(containers[3], tokens, "patch.to", default_target[1])
     part = changes.format_patch_part((target_state, target_position), (source_state, source_position))
     part_for_all = changes.format_patch_part((target_state, None), (source_state, None))
     with st.container(horizontal=True, gap="xsmall"):

@@ -49,13 +49,13 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
         left.slider, t("writing-threshold"), 0.0, MAX_THRESHOLD, default, key="threshold", step=0.5, format="%.1f",
         help=t("writing-threshold-help"),
     )  # fmt: skip
-    is_whole = url_fields.flag(
+    masks_whole_words = url_fields.flag(
         right.toggle, t("writing-whole-words"), key="whole", default=True, help=t("writing-whole-words-help")
     )
     draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
-    masking = {} if is_whole else {"masking": "token"}
-    call = calls.call_session(checkpoint, "surprise", draft, progress=progress, **masking)
-    surprise: TextSurprise = call.result
+    masking = {} if masks_whole_words else {"masking": "token"}
+    surprise_call = calls.call_session(checkpoint, "surprise", draft, progress=progress, **masking)
+    surprise: TextSurprise = surprise_call.result
     misfits = surprise.find_misfits(threshold)
     chosen_index = _choose_word(surprise, misfits)
     _draw_words(text, surprise, misfits, threshold, chosen_index)
@@ -72,8 +72,8 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
         for index, word in enumerate(surprise.words)
     ]  # fmt: skip
     plots.draw(
-        "surprise", surprise_bars, call, threshold, lang=language(), on_click=lambda point: _store_word(point[0]),
-        data={name: [row[name] for row in rows] for name in rows[0]},
+        "surprise", surprise_bars, surprise_call, threshold, lang=language(),
+        on_click=lambda point: _store_word(point[0]), data={name: [row[name] for row in rows] for name in rows[0]},
     )  # fmt: skip
     st.download_button(
         t("batch-download"), encode_csv([{t(f"writing-{name}"): cell for name, cell in row.items()} for row in rows]),
@@ -94,8 +94,8 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
     )  # fmt: skip
     draft, progress = calls.assign("text", text), frame.progress_bar(st.empty(), "writing-progress")
     # All suggestions with a positive gain are computed, so that moving the slider needs no further computation.
-    call = calls.call_session(checkpoint, "suggest_corrections", draft, 0.0, progress=progress)
-    suggestions = [correction for correction in call.result if correction.gain > margin]
+    corrections_call = calls.call_session(checkpoint, "suggest_corrections", draft, 0.0, progress=progress)
+    suggestions = [correction for correction in corrections_call.result if correction.gain > margin]
     with st.container(key="corrections"):
         st.html(corrections_html(text, suggestions))
     st.caption(t("writing-corrections-legend"))
@@ -113,12 +113,12 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
                 t("writing-apply-all", count=len(suggestions)), key="apply-all", icon=":material/done_all:",
                 on_click=_apply_corrections, args=(suggestions,),
             )  # fmt: skip
-    if call.result:
+    if corrections_call.result:
         data = {
-            name: [getattr(correction, name) for correction in call.result]
+            name: [getattr(correction, name) for correction in corrections_call.result]
             for name in ("original", "replacement", "kind", "gain")
         }
-        plots.draw("gains", gain_bars, call, margin, lang=language(), data=data)
+        plots.draw("gains", gain_bars, corrections_call, margin, lang=language(), data=data)
     st.caption(t("writing-corrections-note"))
     display.explain("correction_gain", "pseudo_log_likelihood")
 

@@ -26,7 +26,7 @@ with frame.show_errors():
     effects = surgery.recall_effects(checkpoint, surgery_input)
     left, right = st.columns([3, 2], gap="medium")
     with left.container(key="heads-measured"):
-        progress = st.empty()  # first in the container, because the style sheet lays this first element over the grid
+        progress_container = st.empty()  # the style sheet lays this first element over the grid
         surgery.draw_grid(
             changes,
             config,
@@ -74,4 +74,4 @@ with frame.show_errors():
         if TASK_TYPES[surgery_input.kind].interventions_cover_all_candidates:
             st.caption(t("heads-span-probabilities"))
     if effects is None:
-        surgery.measure_effects(checkpoint, surgery_input, progress)
+        surgery.measure_effects(checkpoint, surgery_input, progress_container)

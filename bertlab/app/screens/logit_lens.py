@@ -29,11 +29,11 @@ with frame.show_errors():
     lens_call = calls.call_session(checkpoint, "lens", text)
     lens = lens_call.result
     tokens = token_labels(lens.tokens)
-    masks = [index for index, token in enumerate(tokens) if token in MASK_NAMES]
-    default = masks[0] if masks else min(1, len(tokens) - 1)
+    mask_positions = [index for index, token in enumerate(tokens) if token in MASK_NAMES]
+    default = mask_positions[0] if mask_positions else min(1, len(tokens) - 1)
     position = fields.position(st, t("logit-lens-position"), tokens, default, key="at")
-    first = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))
-    shown_positions = range(first, min(first + MAX_COLUMNS, len(tokens)))
+    first_position = max(0, min(position - MAX_COLUMNS // 2, len(tokens) - MAX_COLUMNS))
+    shown_positions = range(first_position, min(first_position + MAX_COLUMNS, len(tokens)))
     if len(shown_positions) < len(tokens):
         st.caption(
             t("logit-lens-positions-shown", first=shown_positions[0], last=shown_positions[-1], count=len(tokens))
@@ -58,11 +58,11 @@ with frame.show_errors():
         display.sentence(sentences.lens_at(lens, position))
     with right:
         st.subheader(t("logit-lens-joint"), anchor=False, help=t("logit-lens-joint-help"))
-        if len(masks) < 2:
+        if len(mask_positions) < 2:
             frame.note(t("logit-lens-joint-too-few-masks"))
         else:
-            beams = url_fields.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
-            joint_fill = cached_results.compute(checkpoint, "fill_jointly", text, beams)
+            beam_size = url_fields.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
+            joint_fill = cached_results.compute(checkpoint, "fill_jointly", text, beam_size)
             fillings = (*joint_fill.fillings, joint_fill.independent)
             together, independently = t("logit-lens-joint-together"), t("logit-lens-joint-independently")
             rows = {
@@ -74,6 +74,6 @@ with frame.show_errors():
             st.dataframe(rows, hide_index=True, column_config={t("logit-lens-probability"): percentage_column})
             independent_is_best = joint_fill.independent.tokens == joint_fill.fillings[0].tokens
             ratio = joint_fill.fillings[0].probability / max(joint_fill.independent.probability, 1e-300)
-            better = t("logit-lens-joint-better", ratio=f"{ratio:.3g}")
-            st.caption(t("logit-lens-joint-same") if independent_is_best else better)
+            better_text = t("logit-lens-joint-better", ratio=f"{ratio:.3g}")
+            st.caption(t("logit-lens-joint-same") if independent_is_best else better_text)
             display.explain("joint_probability")

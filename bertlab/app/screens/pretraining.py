@@ -17,21 +17,21 @@ text = url_fields.text(
     help=t("pretraining-document-help"),
 )  # fmt: skip
 fields.note_too_long_for_link(st, text)
-container = st.empty()  # reserves space, so that the page below is not redrawn when the button appears
+button_container = st.empty()  # reserves space, so that the page below is not redrawn when the button appears
 if text != example_text:
-    container.button(
+    button_container.button(
         t("pretraining-example-text"), key="example-text", type="tertiary",
         on_click=st.session_state.__setitem__, args=("document", example_text),
     )  # fmt: skip
-seed = pretraining.choose_draw()
+draw_number = pretraining.choose_draw()
 settings = pretraining.choose_settings(session.loaded.pair_objective if session else "next")
 
 with st.container(key="drawn"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", text)
-    example = calls.call_session(checkpoint, "pretraining_example", text, seed, **settings)
+    example = calls.call_session(checkpoint, "pretraining_example", text, draw_number, **settings)
     limit = min(DrawSettings.max_tokens, sessions.open_session(checkpoint).config.max_tokens)
     pretraining.show_pair(example.result, limit)
     pretraining.show_losses(example.result)
     pretraining.show_predictions(example)
     display.explain("mask_shares", "mask_probability", "rank", "token_loss", "nsp_probability", "pretraining_loss")
-    pretraining.show_running_mean(checkpoint, text, seed, settings)
+    pretraining.show_running_mean(checkpoint, text, draw_number, settings)

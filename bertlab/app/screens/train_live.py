@@ -60,8 +60,7 @@ def show_run() -> None:
         line = t("train-live-accuracy", step=f"{steps[-1]['step']:,}", accuracy=percent(accuracy))
         st.html(f'<p class="say" role="status">{escape_html(line)}</p>')
     logs = calls.assign("runs", {run.name: read_live_log(run)})
-    columns = st.columns(2)
-    for container, metric in zip(columns, ("loss", "masked_accuracy"), strict=True):
+    for container, metric in zip(st.columns(2), ("loss", "masked_accuracy"), strict=True):
         with container:
             options = {"x": "step", "lang": language(), "axes": (t("figure-x-step"), t(f"training-{metric}"))}
             points = curves.curve_points(logs.result, metric, "step")
@@ -72,7 +71,8 @@ def show_run() -> None:
         st.html(f'<p dir="auto">{escape_html(predictions[0].text)}</p>')
         predicted_tokens = [
             " | ".join(
-                " · ".join(f"{token} {percent(probability)}" for token, probability in mask) for mask in row.predictions
+                " · ".join(f"{token} {percent(probability)}" for token, probability in candidates)
+                for candidates in row.predictions
             )
             for row in predictions
         ]
@@ -84,7 +84,7 @@ def show_run() -> None:
 
 
 def read_live_log(run) -> calls.Expression:
-    """Read the rows of a run's log that its curves need. The Python code that the page shows reads all rows."""
+    """Read the rows of a run's log that the curves need. The Python code that the page shows reads all rows."""
     return calls.call_function(
         history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_thinned_log
     )

@@ -97,7 +97,7 @@ def translate_metric(metric: str) -> str:
 
 
 def read_thinned_log(run: Path) -> calls.Expression:
-    """Read the log of a run and reduce it with `history.thin_log` to the rows that its curves need.
+    """Read the log of a run, reduced with `history.thin_log` to the rows that the curves on the page need.
 
     Raises:
         DataError: the log is damaged.
@@ -149,7 +149,8 @@ def show_runs() -> None:
         st.html(f'<p class="name" dir="auto">{escape_html(name)}</p>')
         predicted_tokens = [
             " | ".join(
-                " · ".join(f"{token} {percent(probability)}" for token, probability in mask) for mask in row.predictions
+                " · ".join(f"{token} {percent(probability)}" for token, probability in candidates)
+                for candidates in row.predictions
             )
             for row in predictions
         ]
