@@ -47,7 +47,7 @@ class CheckpointInfo:
 
     @property
     def language(self) -> str:
-        """The language of the texts ("ko", "en"), from the record or, without a record, from the vocabulary."""
+        """The language of the checkpoint's texts ("ko", "en"), from the record, else from the vocabulary."""
         recorded = self.record.get("language")
         return recorded if isinstance(recorded, str) and recorded else self.tokenizer.language
 
