@@ -1,7 +1,7 @@
 classify = Classify
 classify-title = Classify a text
 classify-lead = Change a word and watch the probabilities change. Some checkpoints compare two texts and need a second text.
-classify-about = A layer on top of the [CLS] vector turns a text into the probabilities of a few labels. This layer was trained on labelled texts, such as film reviews. The words are coloured by how much the probability changes when they are masked.
+classify-about = A layer on top of the [CLS] vector turns a text into the probabilities of a few labels. This layer was trained on labelled texts, such as film reviews. The colour of a word shows how much the probability changes when this word is masked.
 classify-try = Write a sentence that praises something with words that are usually negative.
 start-classify = Classify a text as you type.
 classify-text = Text
