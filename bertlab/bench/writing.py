@@ -37,10 +37,11 @@ BETA = 0.5  # precision counts more than recall, as in the shared tasks on corre
 class WritingBenchConfig(BenchOptions):
     """Measure the precision and recall of spelling and spacing suggestions on text with artificial errors.
 
-    Every other sentence gets one error: a letter (in Korean, a letter of a syllable) is replaced, dropped, added or
-    swapped with its neighbour, or a space is removed or added. The margin (see `bertlab writing --margin`) is tuned on
-    the first half of all sentences. Precision and recall are measured with this margin on the second half. Precision:
-    the share of suggestions that restore the original sentence. Recall: the share of errors that a suggestion corrects.
+    Half of the sentences get one error each: a letter (in Korean, a letter of a syllable) is replaced, dropped, added
+    or swapped with its neighbour, or a space is removed or added. The margin (see `bertlab writing --margin`) is tuned
+    on the first half of the list of all sentences, with and without errors. Precision and recall are measured with this
+    margin on the second half of the list. Precision: the share of suggestions that restore the original sentence.
+    Recall: the share of errors that a suggestion corrects.
 
     Examples:
       bertlab bench writing --checkpoint scratch --sentences 200

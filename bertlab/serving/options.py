@@ -60,6 +60,6 @@ class ServeOptions:
     queue: int = 64
     """Maximum number of requests that wait for a worker."""
     time_limit: float = 30.0
-    """Seconds after which a request that has no result is answered with 504."""
+    """Seconds after which a request that has no result is answered with status 504."""
     max_kilobytes: int = 256
-    """Maximum size of the body of a request, in kilobytes; a larger one is answered with 413."""
+    """Maximum size of the body of a request, in kilobytes; a larger request is answered with status 413."""
