@@ -72,16 +72,20 @@ def find_error() -> str | None:
 
 
 def find_latest() -> Path | None:
-    """Return the directory of the latest live run, even if it ended before the server was restarted; None if there is
-    no live run."""
+    """Return the directory of the latest live run, even if the run ended before the server was restarted.
+
+    None if there is no live run.
+    """
     runs = history.find_runs(access.RUN_DIRECTORY)
     names = sorted(name for name in runs if name.startswith(PREFIX))
     return runs[names[-1]] if names else None
 
 
 def _mask_sentence(text: str) -> str:
-    """Return the first line of a text, up to 150 characters, with one word masked: the fifth one, or the last one if
-    there are fewer words."""
+    """Return the first line of a text, up to 150 characters, with one word masked.
+
+    It is the fifth word, or the last one if the line has fewer words.
+    """
     line = text.strip().split("\n")[0][:150].replace(MASK, "")
-    words = [span for span in find_words(line) if line[span[0] : span[1]].isalnum()]
-    return mask_spans(line, words[min(4, len(words) - 1) :][:1]) if words else MASK
+    word_spans = [span for span in find_words(line) if line[span[0] : span[1]].isalnum()]
+    return mask_spans(line, word_spans[min(4, len(word_spans) - 1) :][:1]) if word_spans else MASK

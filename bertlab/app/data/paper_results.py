@@ -28,8 +28,8 @@ class OwnResult:
     num_rows: int | None
     """The number of validation rows; None if unknown."""
     source: str
-    """The name, as in the sidebar, of the checkpoint that the page opens (for a mean, the checkpoint of seed 0); "" if
-    no checkpoint is stored."""
+    """The name or path of the checkpoint that the page opens (for a mean, the checkpoint of seed 0); "" if no
+    checkpoint is stored."""
 
 
 def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
@@ -68,9 +68,9 @@ def _find_tables(directory: str) -> Iterator[OwnResult]:
     # checked again for each table, because a symbolic link may point to another directory
     for path in sorted(file.parent for file in root.glob("*/reproduce.json") if access.is_allowed(file)):
         checkpoint_name, cells = read_cells(path)
-        for task, seeds in cells.items():
-            shared_names = set.intersection(*(set(metrics) for metrics in seeds))
-            means = {name: statistics.mean(metrics[name] for metrics in seeds) for name in shared_names}
+        for task, metrics_by_seed in cells.items():
+            shared_names = set.intersection(*(set(metrics) for metrics in metrics_by_seed))
+            means = {name: statistics.mean(metrics[name] for metrics in metrics_by_seed) for name in shared_names}
             first_run = path / f"{OURS}-seed0" / task
             source = str(first_run) if (first_run / "checkpoint" / "config.json").is_file() else ""
             record = {"objectives": [task], "validation": means}

@@ -30,7 +30,7 @@ def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
         directory: the directory. One that visitors are not allowed to open is treated like one that does not exist.
 
     Returns:
-        {name: run directory}. A run that has the same name as a shipped one is listed under its path instead.
+        {name: run directory}. A run in the directory that has the name of a shipped run is listed under its path.
     """
     shipped = history.find_shipped_runs()
     runs = history.find_runs(directory) if access.is_allowed(directory) else {}
@@ -43,7 +43,7 @@ def find_run(name: str) -> Path:
     """Find the directory of a run by the name or the path of the run.
 
     Raises:
-        DataError: there is no such run, or visitors are not allowed to open it.
+        DataError: there is no such run, or visitors are not allowed to open its directory.
     """
     try:
         path = find_runs().get(name) or Path(name).expanduser()
@@ -58,7 +58,7 @@ def find_run(name: str) -> Path:
 def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[str]:
     """Select the runs whose logs were written last and whose curves can be compared.
 
-    They are either all pre-training runs or all fine-tuning runs, and their vocabularies have the same language.
+    The selected runs are all pre-training runs or all fine-tuning runs, and have vocabularies of the same language.
 
     Args:
         runs: {name: run directory}.
@@ -70,9 +70,9 @@ def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[s
         The names of the selected runs, in the order of `runs`.
     """
     newest_first = sorted(runs, key=lambda name: _log_version(runs[name]), reverse=True)
-    all_shipped = history.find_shipped_runs().keys() >= runs.keys()
+    are_all_shipped = history.find_shipped_runs().keys() >= runs.keys()
     newest_in_language = next(
-        (name for name in newest_first if all_shipped and _language_or_none(runs[name]) == language), None
+        (name for name in newest_first if are_all_shipped and _language_or_none(runs[name]) == language), None
     )
     group = _comparison_group(runs[newest_in_language or newest_first[0]]) if newest_first else None
     selected_names = list(islice((name for name in newest_first if _comparison_group(runs[name]) == group), max_runs))

@@ -120,14 +120,18 @@ def _read_selection(count: int) -> list[int]:
 
 
 def draw_neighbours(lines: Sequence[str], vectors: calls.Expression) -> None:
-    """Let the user choose a line, and list the lines with the largest cosine with it."""
+    """Let the user choose a line, and list the lines that have the largest cosine with that line."""
     indices = range(len(lines))
-    line = url_fields.integer_choice(
+    line_index = url_fields.integer_choice(
         st.selectbox, t("sentences-line"), indices, 0, key="line",
         format_func=lambda index: f"{index + 1} · {lines[index][:LABEL_LENGTH]}",
     )  # fmt: skip
     neighbours = calls.call_function(
-        find_neighbours, vectors.field("vectors_SP"), vectors.field("vectors_SP")[line], NUM_NEIGHBOURS, line
+        find_neighbours,
+        vectors.field("vectors_SP"),
+        vectors.field("vectors_SP")[line_index],
+        NUM_NEIGHBOURS,
+        line_index,
     )
     rows = [
         {"cosine": neighbour.cosine, "number": neighbour.index + 1, "line": lines[neighbour.index]}
@@ -178,9 +182,9 @@ def draw_matrix(lines: calls.Expression, vectors: calls.Expression, clusters: Cl
 def _draw_rows(rows: list[dict], name: str) -> None:
     """Draw rows as a table with translated column names, and offer them as a CSV file."""
     rows = [{t(f"sentences-column-{column}"): cell for column, cell in row.items()} for row in rows]
-    cosine = t("sentences-column-cosine")
-    config = {cosine: st.column_config.ProgressColumn(min_value=-1.0, max_value=1.0, format="%.2f")}
-    st.dataframe(rows, hide_index=True, column_config=config if cosine in rows[0] else None, key=f"table-{name}")
+    cosine_column = t("sentences-column-cosine")
+    config = {cosine_column: st.column_config.ProgressColumn(min_value=-1.0, max_value=1.0, format="%.2f")}
+    st.dataframe(rows, hide_index=True, column_config=config if cosine_column in rows[0] else None, key=f"table-{name}")
     st.download_button(
         t("batch-download"), encode_csv(rows), f"{name}.csv", "text/csv", on_click="ignore",
         icon=":material/download:", key=f"download-{name}",

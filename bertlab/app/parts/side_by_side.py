@@ -67,10 +67,10 @@ def compute_views(
     names = [sessions.loadable_name(checkpoint) for checkpoint in checkpoints]
     load_calls = ", ".join(f"bertlab.load({name!r})" for name in names)
     models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{load_calls}]"))
-    call = calls.call_function(
+    views_call = calls.call_function(
         view_models, models, text, NUM_CANDIDATES, originals, compute_with=cached_results.view_checkpoints
     )
-    return calls.assign("views", call)
+    return calls.assign("views", views_call)
 
 
 def make_table(views: tuple[ModelView, ...]) -> dict[str, list[str]]:
