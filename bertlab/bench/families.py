@@ -81,11 +81,11 @@ class FamiliesBenchConfig(BenchOptions):
     )  # fmt: skip
     """The families to train: bert, roberta (BERT without sentence pairs), albert, electra, modernbert, distilbert."""
     seed_values: Annotated[tuple[int, ...], tyro.conf.arg(name="seeds", metavar="INT ...")] = (0, 1, 2)
-    """The random seeds themselves, not their number. All families are trained with the first one, then all with the
-    next one."""
+    """The random seeds themselves, not their number. All families are trained with the first seed, then all with the
+    next seed."""
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="NAME ...")] = ("pretraining", *TASKS)
     """The runs of each family and seed: pretraining, sst2, mrpc, stsb, cola, squad. Tasks need the pre-trained
-    checkpoint in --out, so pre-training is repeated if it is not there."""
+    checkpoint in --out, so pre-training is repeated if that checkpoint is missing."""
     minutes: float = 4.0
     """CPU minutes of pre-training, with one thread."""
     layers: int = 2
@@ -99,7 +99,8 @@ class FamiliesBenchConfig(BenchOptions):
     max_tokens: int = 128
     """Tokens per input of pre-training."""
     chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.25
-    """Share of all tokens that is chosen for prediction; 0.3 for modernbert, as in its paper."""
+    """Share of all tokens that is chosen for prediction. For modernbert it is always 0.3, as in the paper of
+    ModernBERT."""
     lr: float = 1e-3
     """Learning rate of pre-training, with Muon."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"

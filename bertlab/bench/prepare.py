@@ -43,7 +43,7 @@ class PrepareBenchConfig(BenchOptions):
     megabytes: float = 24
     """The benchmark takes a sample of this many megabytes from the files, the same amount from each."""
     copies: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...", aliases=("--times",))] = (1, 2, 4)
-    """The amounts of text to prepare, as multiples of the sample. Each is measured once."""
+    """The amounts of text to prepare, as multiples of the sample (see --megabytes). Each amount is measured once."""
     workers: int = 2
     """Worker processes of `bertlab prepare`."""
     tokenizer: str = "strongest"

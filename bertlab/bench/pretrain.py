@@ -56,7 +56,7 @@ class PretrainBenchConfig(BenchOptions):
     preset: Preset = "mini"
     """The size of the models."""
     vocab_size: int = 8192
-    """Maximum vocabulary size of the synthetic corpus."""
+    """Maximum size of the vocabulary of the synthetic corpus, in tokens."""
     batch_size: int = 32
     """Sentence pairs, or full rows, in a step."""
     max_tokens: int = 128

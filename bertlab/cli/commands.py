@@ -99,7 +99,7 @@ COMMANDS = {
     ),
     "bench app": Command("bench.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
     "bench classroom": Command(
-        "bench.classroom", "ClassroomBenchConfig", "run", "measure response times of the app with a class of thirty"
+        "bench.classroom", "ClassroomBenchConfig", "run", "measure response times of the app with thirty students"
     ),
     "bench attention-view": Command(
         "bench.attention_view", "AttentionViewBenchConfig", "run", "compare the attention view's speed with bertviz"

@@ -13,10 +13,10 @@ class ServeOptions:
     """Answer requests over HTTP with the predictions of a checkpoint, as JSON.
 
     The routes are /fill-mask, /classify, /tag, /answer, /nsp and /embed; a route exists if the checkpoint has the
-    output layer for it. A request contains the texts and some of the options of the corresponding command (for /nsp:
-    next-sentence), and the reply is what this command prints with --json. The reply of /embed has the `vectors` and the
-    indices of the `truncated` texts. /docs lists the routes with their fields and lets you try them, /health says
-    whether the server is ready, and /metrics is for Prometheus.
+    output layer that the route needs. A request contains the texts and some of the options of the corresponding command
+    (for /nsp: next-sentence), and the reply is what this command prints with --json. The reply of /embed has the
+    `vectors` and the indices of the `truncated` texts. /docs lists the routes with their fields and lets you try them,
+    /health says whether the server is ready, and /metrics is for Prometheus.
 
     Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue; a
     worker that becomes free takes several requests of similar length as one batch. If the queue is full, the reply is

@@ -37,13 +37,13 @@ class TaskFlags:
     choice_columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """For multiple_choice: one column for each choice, or one column with a list of choices."""
     label_column: Annotated[str | None, _NAME] = None
-    """The column to predict. classification: the label. regression: the number. multiple_choice: the number of the
+    """The column to predict. classification: the label. regression: the number. multiple_choice: the index of the
     correct choice, counted from 0. tagging: the tags. span: the text of the answer (default `answers` or `answer`). If
     there is a column `answer_start`, it gives the position of the answer's first character in the passage, counted from
     0. Without it, the first occurrence of the text is used. sentence_embedding: the similarity of the pair, or an NLI
-    label such as entailment; without this column, the texts of each row count as similar. summarisation: the numbers of
-    the summary sentences, counted from 0, or their texts (default `chosen`); without this column, the sentences most
-    similar to the reference summary are used."""
+    label such as entailment; without this column, the texts of each row count as similar. summarisation: the indices of
+    the summary sentences, counted from 0, or the sentences themselves (default `chosen`); without this column, the
+    sentences most similar to the reference summary are used."""
     id_column: Annotated[str | None, _NAME] = None
     """The column with a unique id for every row. Error messages and prediction files contain these ids."""
 

@@ -85,7 +85,8 @@ class CompressConfig(TaskFlags):
     magnitude: float = 0.0
     """In every matrix of the layers, the share of the weights that is set to zero, the smallest ones first."""
     retrain_steps: int = 0
-    """Training steps after the pruning, on the task's training rows. Weights that --magnitude pruned stay zero."""
+    """Training steps after the pruning, on the task's training rows. Weights that --magnitude has set to zero stay
+    zero."""
     lr: float = 5e-5
     """Peak learning rate of the retraining."""
     batch_size: int = 32

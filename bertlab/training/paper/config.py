@@ -55,8 +55,8 @@ class ReproduceConfig:
     perplexity is left out."""
     data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A directory that contains a directory for each task (mrpc, sst2, squad, wikiann_en), at any depth. In tables 1 to
-    4 a task without such a directory is left out; if --columns names it, that is an error. Default: the tasks' data on
-    the hub."""
+    4 a task without such a directory is left out; if --columns names the task, that is an error. Default: the tasks'
+    data on the hub."""
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")] = "strongest"
     """For tables 1 to 4 and table7: the checkpoint that is fine-tuned or whose frozen encoder gives features."""
     preset: Preset = "tiny"
