@@ -55,9 +55,9 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
     if chosen_name != sessions.AUTO and sessions.find_checkpoint(chosen_name) != checkpoint:
         frame.note(t("checkpoint-replaced", chosen=os.path.basename(chosen_name), used=name))
     note_other_language(checkpoint, command, texts)
-    are_texts_in_other_language = detect_text_language(texts) == session.language != language()
+    are_texts_not_in_interface_language = detect_text_language(texts) == session.language != language()
     is_automatic = chosen_name == sessions.AUTO
-    if is_automatic and are_texts_in_other_language and not _has_shipped_checkpoint(command, language()):
+    if is_automatic and are_texts_not_in_interface_language and not _has_shipped_checkpoint(command, language()):
         frame.note(t("checkpoint-none-in-language", language=_name_language(language())))
     return checkpoint
 
@@ -66,15 +66,15 @@ def list_shipped(task_type: str) -> list[str]:
     """List the shipped checkpoints for a task type, best first: those for the language of the interface come first.
 
     Args:
-        task_type: as in `bertlab.config.languages.rank_shipped_checkpoints`, or "comparison" for two checkpoints: one
-            before and one after fine-tuning.
+        task_type: as in `bertlab.config.languages.rank_shipped_checkpoints`, or "comparison": checkpoints to compare,
+            one of them before fine-tuning and the others after it.
     """
     shipped = bertlab.find_shipped_checkpoints()
     return [name for name in rank_shipped_checkpoints(task_type, language()) if name in shipped]
 
 
 def find_session(command: str) -> Session | None:
-    """Open the checkpoint that a page with the prediction of a command uses.
+    """Open the checkpoint that the page for a command uses.
 
     Return None if no checkpoint is suitable, or if it cannot be opened.
     """
@@ -168,7 +168,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
         task = next(filter(None, tasks), None)
         if task is None:
             raise
-        pretrained = "strongest"  # the default of `bertlab finetune --from`, for an installation without checkpoints
+        pretrained = "strongest"  # if no checkpoint is installed: the default of `bertlab finetune --from`
         if bertlab.find_shipped_checkpoints():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error

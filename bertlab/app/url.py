@@ -32,7 +32,7 @@ def read_address() -> None:
         st.session_state["url.values"] = values = st.query_params.to_dict()
         if "tau" in values:  # an old link without "refuse" comes from a time when "no answer" was always allowed
             values.setdefault("refuse", "1")
-        if "rows" in values:  # an old link without "from" comes from a time when the page Evaluation opened with a path
+        if "rows" in values:  # in an old link without "from", the rows of the page Evaluation are a path
             values.setdefault("from", "path")
         st.session_state["url.defaults"], st.session_state["url.page_values"] = {}, set()
 
@@ -64,7 +64,7 @@ def enter_page(page: str) -> None:
     if opened_by_link:  # earlier changes cannot be undone in values that the link has replaced
         state.get("url.undo_stacks", {}).pop(page, None)
     state["url.is_new_page"] = page_changed
-    state.pop("figures.request", None)  # removes the description of the previous run's request
+    state.pop("figures.request", None)  # what the figures of the previous run were drawn for
     # values that changed in one of these ways were not edited on this page, so undo must not revert them here
     state["url.skip_undo"] = page_changed or used_history or opened_by_link
 
@@ -182,7 +182,7 @@ def store(name: str, value: str, default: str | None = "", *, in_address: bool =
         name: the name of the value in the address.
         value: the value.
         default: the default of the value. The address omits a value that equals its default. None for no default, so
-            that a page with a field for this value does not mistake the value for an outdated default.
+            that a page with a field for this value keeps it, even if it equals a former default of the field.
         in_address: whether the address may contain the value. The address always omits values longer than
             `MAX_TEXT_LENGTH`.
     """

@@ -1,6 +1,6 @@
 """JavaScript that `bertlab bench app` runs in a page, to record and to time what the page draws."""
 
-# From now on, this script adds up all layout shifts in `bench.layoutShift`.
+# From the moment it runs, this script adds up all layout shifts in `bench.layoutShift`.
 OBSERVE_LAYOUT_SHIFTS = """() => {
   bench.layoutShift = 0;
   const add = (list) => list.getEntries().forEach((entry) => { bench.layoutShift += entry.value; });
@@ -31,7 +31,7 @@ window.WebSocket = class extends OriginalWebSocket {
 """
 
 # This function sets `bench.responseTime` to a promise of a time in milliseconds: from the next text change to the first
-# frame in which the result has changed, or in which a canvas has drawn the word.
+# frame in which the element of `selector` has changed or, without a selector, a canvas has drawn `word`.
 WATCH_RESULT = """([selector, word, timeout]) => {
   const result = () =>
     selector ? document.querySelector(selector)?.innerHTML : bench.drawnTexts.has(word) && word;

@@ -35,7 +35,7 @@ ANSWER = """async (a) => {
 
 @dataclass(frozen=True)
 class LiveBenchConfig(BenchOptions):
-    """Measure how fast the HTML files of `bertlab export-live`, which run a checkpoint, open and respond in a browser.
+    """Measure how fast a browser opens the HTML files of `bertlab export-live`, and how fast they respond.
 
     Examples:
       bertlab bench live

@@ -83,7 +83,7 @@ class ServeBenchConfig(BenchOptions):
     max_tokens: int = 128
     """The length to which the first two configurations pad every text."""
     repeated: float = 0.3
-    """For the last configuration, the cache: the share of requests that repeat an earlier text. It is an assumption:
+    """The share of requests that repeat an earlier text, for the configuration with a cache. It is an assumption:
     measure it in the requests of your own service."""
     rounds: int = 5
     """Number of rounds; each configuration runs once in every round."""

@@ -43,7 +43,7 @@ class StepSettings:
 
 @contextmanager
 def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSettings) -> Iterator[dict[str, Classifier]]:
-    """Open the classifiers of all steps and peers, and close them when the `with` block ends.
+    """Open the classifiers of all steps, and of the peers to compare with; close them when the `with` block ends.
 
     Args:
         student: the small checkpoint, with a classification layer.

@@ -20,8 +20,8 @@ from bertlab.nn.fast.dropout import Dropout
 
 
 class MaskedTokenHead(nn.Module):
-    """Dense, GELU, LayerNorm, then the token embeddings as decoder plus a bias (`get_masked_lm_output` in
-    google-research/bert/run_pretraining.py)."""
+    """Dense, GELU, LayerNorm, then a decoder whose weights are the token embeddings, and which has a bias
+    (`get_masked_lm_output` in google-research/bert/run_pretraining.py)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -296,8 +296,8 @@ class TaskHeads(nn.Module):
         Args:
             name: the output layer, a key of `HEADS`.
             batch: a `bert.BertInput`.
-            positions_R: for a layer that reads hidden states, the positions to predict; an index r means row r // T and
-                position r % T. None for all positions.
+            positions_R: for a layer that reads hidden states, the positions to predict; index i is position i % T of
+                row i // T. None for all positions.
 
         Returns:
             [B, K] if the layer reads the pooler; otherwise [B, T, K] or, at `positions_R`, [R, K]. K is the number of

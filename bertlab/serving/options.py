@@ -54,7 +54,7 @@ class ServeOptions:
     core."""
     precision: Precision = "float32"
     """The type of the weights in memory. bfloat16 halves the memory and is faster on processors that support it.
-    ONNX files have a type of their own."""
+    An ONNX file keeps the type of its weights."""
     batch_size: int = 8
     """Maximum number of requests that a worker computes at once."""
     queue: int = 64

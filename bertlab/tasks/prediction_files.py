@@ -95,7 +95,8 @@ def read_table(path: Path, examples: Examples, parse: Callable) -> list:
     for number, row in enumerate(table.rows, 1):
         id = None if is_blank(row.get(id_column)) else str(row[id_column])
         if id is not None and (id not in expected_ids or id in predictions):
-            # The key in `ignorable`. If no row is known to have the id, a row with an unreadable id (None) may have it.
+            # Choose the key in `ignorable`. If no row is known to have the id, a skipped row with an unreadable id
+            # (None) may have it.
             key = id if ignorable[id] or id in expected_ids else None
             if ignorable[key]:
                 ignorable[key] -= 1

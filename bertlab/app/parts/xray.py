@@ -13,7 +13,7 @@ SCROLL_LENGTH = 2_500  # a passage with more characters is shown in a scrolling 
 
 
 def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression) -> None:
-    """Draw the slider of the threshold; show the result, and the threshold at which the result changes."""
+    """Draw the slider of the no-answer threshold, the result at this threshold, and where the result changes."""
     xray_result, tau = span_xray.result, fields.threshold(st, checkpoint)
     best = xray_result.answers.answers[0]
     if xray_result.margin <= tau:

@@ -40,7 +40,7 @@ from bertlab.training.compression.measure import Measurements, count_weights, me
 from bertlab.training.compression.retrain import retrain
 from bertlab.training.model_card import render_compression_card
 
-MEASURED_ROWS = 512  # the number of validation rows from which the texts for measuring speed are chosen
+MEASURED_ROWS = 512  # at most so many validation rows are chosen, on whose texts speed is measured
 # Makes a progress bar that disappears when it is complete.
 _make_bar = partial(tqdm, leave=False, bar_format="{desc} {percentage:5.1f}%|{bar}| {elapsed}<{remaining}")
 
@@ -50,8 +50,8 @@ class CompressConfig(TaskFlags):
     """Make a fine-tuned checkpoint smaller and faster, and print its size, speed and metric before and after.
 
     Without --retrain-steps, only small shares of the heads and neurons should be removed: their importance is measured
-    once, before anything is removed, so it is less reliable the more is removed. Setting weights to zero (--magnitude)
-    makes neither the file smaller nor the model faster; it shows how many weights the task needs.
+    once, before anything is removed, so the more of them are removed, the less reliable it is. Setting weights to zero
+    (--magnitude) makes neither the file smaller nor the model faster; it shows how many weights the task needs.
 
     Examples:
       bertlab compress runs/sst2 --task sst2 --data glue/sst2 --out runs/small --heads 0.4 --retrain-steps 200
@@ -287,4 +287,4 @@ def run(config: CompressConfig) -> None:
         change = f"{after - before:+.2f}" if isinstance(before, float) else ""
         rows.append((name.replace("_", " "), number_format.format(before), number_format.format(after), change))
     print("\n".join(format_table(rows, "<>>>")))
-    print(f"\n{result.path}: measured with one thread; the size before is four bytes per weight")
+    print(f"\n{result.path}: measured with one thread; the size in the column 'before' is four bytes per weight")

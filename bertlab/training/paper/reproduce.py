@@ -55,7 +55,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class CellProgress:
+class TableProgress:
     """How much of a table has been computed."""
 
     cell: Cell
@@ -68,7 +68,7 @@ class CellProgress:
     """The number of cells."""
 
 
-def reproduce(config: ReproduceConfig) -> Iterator[CellProgress]:
+def reproduce(config: ReproduceConfig) -> Iterator[TableProgress]:
     """Compute the cells that are not finished yet, and yield the progress; `read_table` returns the results.
 
     Raises:
@@ -78,12 +78,12 @@ def reproduce(config: ReproduceConfig) -> Iterator[CellProgress]:
     all_cells = list_cells(config)
     sources = _find_sources(config, all_cells)
     _claim_directory(config)
-    # The rows of a task are tokenised only once, because all models of a table have the same vocabulary.
+    # The examples of a task are tokenised only once, because all models of a table have the same vocabulary.
     training_data: dict[str, TrainingData] = {}
     for index, cell in enumerate(all_cells):
         if not _find_cell_file(config, cell).is_file():
             for activity, share in _compute_cell(config, cell, sources, training_data):
-                yield CellProgress(cell, activity, index + share, len(all_cells))
+                yield TableProgress(cell, activity, index + share, len(all_cells))
 
 
 def _compute_cell(
@@ -355,8 +355,8 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
     """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
-    # The limits that apply are recorded, not the flags, which may be unset: without --minutes, tables 5 to 8 record 10
-    # minutes, as in older directories, which were begun when 10 was the default of the flag.
+    # Record the limits that apply, even if their flags are unset. Without --minutes, the limit is 10 minutes for tables
+    # 5 to 8; older directories contain the same number, because it was the default of the flag then.
     settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 

@@ -35,8 +35,8 @@ summary-repeated = { $count ->
         }
     }
 summary-progress = Computing vectors: { $done } of { $of }
-summary-legend = Blue: chosen sentences, each followed by its centrality. Dotted line above: the first sentences. Point at a sentence to see its number and centrality.
-summary-legend-learned = Blue: chosen sentences, each followed by its score. Dotted line above: the first sentences. Point at a sentence to see its number and score.
+summary-legend = Blue: chosen sentences, each followed by its centrality. With a dotted line above the words: the first sentences of the text. Point at a sentence to see its number and centrality.
+summary-legend-learned = Blue: chosen sentences, each followed by its score. With a dotted line above the words: the first sentences of the text. Point at a sentence to see its number and score.
 summary-chosen = Most central sentences
 summary-best = Sentences with the largest scores
 summary-first = First sentences

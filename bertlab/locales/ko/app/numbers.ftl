@@ -114,7 +114,7 @@ number-cost_parameters-explanation = V는 어휘 집합의 토큰 수, H는 은�
 number-cost_flop-explanation = 토큰 n개짜리 시퀀스 하나의 연산량이에요. 순전파에서는 토큰마다 가중치 하나에 연산 두 번, 역전파에서는 그 두 배예요. 어텐션 점수의 연산량만 n²에 비례해요. 마지막 레이어와 마스크 토큰 출력층은 일부 위치만 계산하고, 앱은 이 점도 반영해요. 그래서 추정값이 PyTorch가 직접 센 연산 수와 같아요.
 number-cost_memory-explanation = bertlab이 bfloat16으로 학습할 때 파라미터 하나에 드는 바이트 수예요. 가중치와 그래디언트는 옵티마이저용 float32와 계산용 bfloat16이 있고, Adam은 float32 모멘트를 두 개 저장해요. 활성값을 빼고도 파라미터마다 20바이트예요. Muon은 행렬의 파라미터마다 모멘트를 둘이 아니라 하나만 저장해요.
 number-cost_activations-explanation = 순전파가 역전파를 위해 저장하는 값이에요. B는 시퀀스 수, n은 토큰 수, a는 헤드 수, b는 값 하나를 저장하는 바이트 수예요. GPU는 점수를 저장하지 않는 커널 하나로 어텐션을 계산해서 메모리가 n에 비례해요. CPU에서는 bertlab이 점수를 저장해서 메모리가 n²에 비례해요(드롭아웃이 없는 float32는 예외예요).
-number-cost_time-explanation = F는 스텝 하나의 연산량이에요. 최대 성능 중 실제로 쓰는 비율(MFU)은 GPU에서는 가정이고, CPU에서는 측정한 스텝에 맞춘 값이에요. 은닉 차원이 작으면 행렬 곱이 아닌 연산이 시간을 더 많이 차지해서 MFU가 낮아요.
+number-cost_time-explanation = F는 스텝 하나의 연산량이에요. 최대 성능 중 실제로 쓰는 비율(MFU)은 GPU에서는 가정이고, CPU에서는 실제로 잰 스텝 시간으로 구한 값이에요. 은닉 차원이 작으면 행렬 곱이 아닌 연산이 시간을 더 많이 차지해서 MFU가 낮아요.
 number-tokens_per_word = 단어당 토큰 수
 number-tokens_per_word-explanation = 단어 하나가 평균 몇 개의 토큰으로 나뉘는지를 나타내요. 1이면 모든 단어가 토큰 하나예요. 다른 언어로 학습한 어휘 집합은 훨씬 많은 토큰이 필요해요.
 number-position_similarity = 두 위치의 유사도
@@ -146,7 +146,7 @@ number-summary_choice = 문장을 고르는 방법
 number-summary_score = 문장 점수
 number-trigram_blocking = 트라이그램 차단
 number-rouge = ROUGE
-number-centrality-explanation = 문장에 PageRank를 써요. 벡터 v가 다른 문장들과, 특히 중심적인 문장들과 비슷할수록 값이 커요. S는 문장 수이고 d = 0.85예요. 그림의 값은 S · r이고, r은 문장의 PageRank예요. 중심성이 평균과 같은 문장의 값은 1이에요. 문장 벡터를 만들도록 학습하지 않은 체크포인트는 코사인이 모두 크기 때문에, 모든 코사인에서 이 텍스트의 가장 작은 코사인을 빼요.
+number-centrality-explanation = 문장에 PageRank를 써요. 벡터 v가 다른 문장들과, 특히 중심적인 문장들과 비슷할수록 값이 커요. S는 문장 수이고 d = 0.85예요. 그림의 값은 S · r이고, r은 문장의 PageRank예요. 중심성이 평균과 같은 문장의 값은 1이에요. 문장 벡터를 만들도록 학습하지 않은 체크포인트에서는 모든 코사인이 크게 나와서, 모든 코사인에서 이 텍스트의 가장 작은 코사인을 빼요.
 number-summary_choice-explanation = 문장을 하나씩 골라요. c는 중심성, s는 코사인이고 둘 다 이 텍스트 안에서 0~1로 맞춰요. C는 지금까지 고른 문장들, λ는 “비슷한 문장 피하기”의 값이에요. 이미 고른 문장과 연속된 세 단어가 겹치는 문장은 빼요(트라이그램 차단).
 number-summary_score-explanation = 문장이 요약에 들어갈 확률이에요. 문장 i마다 [CLS] 토큰이 하나씩 있고, h는 그 토큰의 마지막 은닉 상태예요. w와 b는 요약 문장이 표시된 문서로 파인튜닝한 출력층이에요. 문장마다 따로 점수를 매기기 때문에 더해도 1이 되지 않아요.
 number-trigram_blocking-explanation = 점수가 큰 문장부터 하나씩 골라요. C는 지금까지 고른 문장들이고, 그중 하나와 연속된 세 단어가 겹치는 문장은 빼요.
