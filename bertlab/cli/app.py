@@ -37,8 +37,8 @@ class App:
     """Port to listen on."""
     host: str = ""
     """Address to listen on: localhost by default, and 0.0.0.0 with --class. With 0.0.0.0, other machines can
-    connect, and their users may open the shipped checkpoints and runs, the directory `runs`, and the directories given
-    with --allow."""
+    connect, and their users may open the shipped checkpoints, the shipped runs, everything in the directory `runs`, and
+    the directories given with --allow."""
     allow: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="DIR ...")] = ()
     """Additional directories in which visitors from other machines may open checkpoints and files."""
     allow_hub: bool = False

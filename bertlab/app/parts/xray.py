@@ -102,6 +102,7 @@ def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: 
     # the share that a head with equal attention to all tokens would have
     uniform_share = len(attention.question if from_answer else attention.answer) / len(attention.tokens)
     strongest_head = divmod(int(share_LN.argmax()), share_LN.shape[1])
+    # "between." begins the names of both fields in the address
     layer, head = fields.layer_and_head(sessions.open_session(checkpoint).config, strongest_head, "between.")
 
     def select_head(customdata: list) -> None:

@@ -146,8 +146,8 @@ class PretrainConfig(RunConfig):
     random_b_position: RandomBPosition = "any"
     """With --pair-objective next: where in its document a random sentence B begins. any: anywhere, as in the paper.
     same: at the same relative position as the sentence B that it replaces. With `any`, the model can recognise a random
-    B in short documents without reading A: a random B may be the beginning of a document; a B that follows A never is,
-    and is often the end of one. The long pairs of the last part of the run (--final-max-tokens) are always drawn as in
+    B in short documents without reading A: a random B may begin a document, but a B that follows A never begins one
+    and often ends one. The long pairs of the last part of the run (--final-max-tokens) are always drawn as in
     the paper."""
     pairs_only_share: Annotated[float, tyro.conf.arg(aliases=("--unmasked-share",))] = 0.0
     """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.

@@ -1,4 +1,4 @@
-figure-draw = 뽑기 번호
+figure-draw = 뽑은 예제의 번호
 figure-replacement-mask = [MASK]
 figure-replacement-random = 무작위 토큰
 figure-replacement-unchanged = 그대로
