@@ -79,7 +79,7 @@ def measure_page(browser: Browser, path: Path, text: str, rounds: int) -> tuple[
 def run(config: LiveBenchConfig) -> None:
     """Measure, print the measurements, and record the results if `--record` is given."""
     measurements: dict = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
-    results = []
+    hardware, results = f"{measurements['cores']} cores, load {measurements['load']} at the start", []
     with TemporaryDirectory() as directory, sync_playwright() as driver:
         browser = launch_chromium(driver)
         for name in config.checkpoints:
@@ -94,7 +94,8 @@ def run(config: LiveBenchConfig) -> None:
                 median, spread = round(statistics.median(times)), (round(min(times)), round(max(times)))
                 measurements[f"{name}, {quantity}, ms"] = f"{median} ({spread[0]} to {spread[1]})"
                 claim = f"App: {name} as one HTML file, {quantity}, median"
-                results.append(Result(claim, median, unit="ms", spread=spread, n=config.rounds, target=target))
+                details = {"n": config.rounds, "target": target, "hardware": hardware}
+                results.append(Result(claim, median, unit="ms", spread=spread, **details))
             measurements[f"{name}, MB"] = round(size / 1e6, 1)
         browser.close()
     report(measurements, results, config)
