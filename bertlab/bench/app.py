@@ -145,6 +145,11 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
     messages: list[bytes] = []  # what the server sent when the page was opened again
     # times to the first paint: since navigation, and since the last large message arrived
     navigation_ms, arrival_ms = [], []
+
+    def record_messages(connection) -> None:
+        # a lambda, because playwright sets an attribute of the function, which `messages.append` cannot have
+        connection.on("framereceived", lambda message: messages.append(message))
+
     for word in WORDS[-3:]:
         # `a` is the query parameter of the first text on this page
         page = open_page(browser, address, change, options, a=change.text.format(word=word))
@@ -153,7 +158,7 @@ def measure_attention_view(browser: Browser, address: str, options: AppBenchConf
         arrival_ms.append(times[1])
         # Open the same address again: now the browser has the app's files in its cache. Record the received messages.
         second_page = page.context.new_page()
-        second_page.on("websocket", lambda connection: connection.on("framereceived", messages.append))
+        second_page.on("websocket", record_messages)
         second_page.add_init_script(RECORD_EVENTS)
         second_page.goto(page.url)
         cached_ms = second_page.evaluate(WAIT_FOR_WORD, word)[0]
