@@ -52,6 +52,29 @@ def test_an_old_flag_is_understood(command, flag, monkeypatch, capsys):
     assert parsed or code, words
 
 
+@pytest.mark.parametrize(
+    ("words", "old", "new"),
+    [
+        ("pretrain corpus --out run", "--mask 0.3", "--chosen-share 0.3"),
+        ("pretrain corpus --out run", "--unmasked-share 0.2", "--pairs-only-share 0.2"),
+        ("pretraining-example text", "--mask 0.3", "--chosen-share 0.3"),
+        ("compress sst2 --task sst2 --out small", "--layers 2", "--keep-layers 2"),
+        ("cost", "--share 0.3", "--peak-share 0.3"),
+        ("writing text", "--no-whole-words", "--no-mask-rest-of-word"),
+        ("bench serve sst2", "--student sst2", "--small sst2"),
+        ("bench families", "--mask 0.2", "--chosen-share 0.2"),
+    ],
+)
+def test_a_renamed_flag_means_the_same_under_its_old_name(words, old, new, monkeypatch):
+    command = " ".join(words.split()[: 2 if words.startswith("bench") else 1])
+    row, parsed = COMMANDS[command], []
+    monkeypatch.setattr(import_module(f"bertlab.{row.module}"), row.function, parsed.append)
+    for flag in (old, new, ""):
+        assert main([*words.split(), *flag.split()]) == 0
+    with_old, with_new, without_flag = parsed
+    assert with_old == with_new != without_flag
+
+
 @pytest.mark.skipif("strongest" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
 @pytest.mark.parametrize(
     "name",

@@ -404,12 +404,16 @@ def test_the_command_prints_the_example(session, tiny_checkpoint, capsys):
     assert printed["losses"]["total"] == pytest.approx(example.losses.total)
     assert printed["seed"] == printed["losses"]["seed"] == 3
     assert printed["draw"] == printed["losses"]["draw"] == 3, "the old keys"
+    for token in (*printed["tokens"], *printed["predictions"]):
+        assert (token["fate"], token["read"]) == (token["replacement_kind"], token["input_token"]), "the old keys"
 
 
-def test_the_seed_can_have_its_old_name(session):
-    example = session.pretraining_example(TEXT, draw=3)
-    assert example == session.pretraining_example(TEXT, seed=3)
+def test_settings_and_fields_can_have_their_old_names(session):
+    example = session.pretraining_example(TEXT, draw=3, mask=0.5)
+    assert example == session.pretraining_example(TEXT, seed=3, chosen_share=0.5)
     assert (example.draw, example.losses.draw) == (3, 3)
+    for token in (*example.tokens, *example.predictions):
+        assert (token.fate, token.read) == (token.replacement_kind, token.input_token)
 
 
 def test_the_command_refuses_what_cannot_be_drawn(tiny_checkpoint):

@@ -33,8 +33,22 @@ class ExampleLosses:
         return self.seed
 
 
+class _OldTokenNames:
+    """The old names of two fields, which `ExampleToken` and `TokenPrediction` have."""
+
+    @property
+    def fate(self) -> ReplacementKind | None:
+        """The old name of `replacement_kind`."""
+        return self.replacement_kind
+
+    @property
+    def read(self) -> str:
+        """The old name of `input_token`."""
+        return self.input_token
+
+
 @dataclass(frozen=True)
-class ExampleToken:
+class ExampleToken(_OldTokenNames):
     """A token of the input."""
 
     position: int
@@ -50,19 +64,9 @@ class ExampleToken:
     replacement_kind: ReplacementKind | None = None
     """What replaces the token, if it is predicted; otherwise None."""
 
-    @property
-    def fate(self) -> ReplacementKind | None:
-        """The old name of `replacement_kind`."""
-        return self.replacement_kind
-
-    @property
-    def read(self) -> str:
-        """The old name of `input_token`."""
-        return self.input_token
-
 
 @dataclass(frozen=True)
-class TokenPrediction:
+class TokenPrediction(_OldTokenNames):
     """The prediction for one of the tokens that were chosen to be predicted."""
 
     position: int
@@ -83,16 +87,6 @@ class TokenPrediction:
     """-ln of the probability, in nats."""
     candidates: tuple[Candidate, ...]
     """The most probable tokens, most probable first."""
-
-    @property
-    def fate(self) -> ReplacementKind:
-        """The old name of `replacement_kind`."""
-        return self.replacement_kind
-
-    @property
-    def read(self) -> str:
-        """The old name of `input_token`."""
-        return self.input_token
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT)
     words, shares, probabilities = guess_columns(timeline, index).values()
     figure = empty_figure(height=110 + 46 * len(words))
     names = render("figure-guesses-people", lang), render("figure-guesses-model", lang)
-    space = 1.2  # length of the axis divided by that of the longest bar; leaves room for the text after this bar
+    axis_factor = 1.2  # the axis is longer than the longest bar by this factor, so that the text after the bar has room
     for values, name, colour in ((probabilities[::-1], names[1], ORANGE), (shares[::-1], names[0], BLUE)):
         figure.add_bar(
             x=values, y=list(range(len(words))), orientation="h", name=name,
@@ -37,7 +37,7 @@ def guess_bars(timeline: GuessTimeline, index: int = -1, *, lang: str = DEFAULT)
         )  # fmt: skip
     labels = [escape_markup(word) for word in words[::-1]]
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(words))), ticktext=labels)
-    figure.update_xaxes(visible=False, range=bar_range([*shares, *probabilities], True, space=space))
+    figure.update_xaxes(visible=False, range=bar_range([*shares, *probabilities], True, space=axis_factor))
     return figure.update_layout(barmode="group", legend={"traceorder": "reversed"})
 
 

@@ -42,6 +42,8 @@ MAX_REPLACEMENT_BYTES = 128
 # A tokenizer.json may set the maximum word length to at most this many characters. The time to split a word is
 # quadratic in its length.
 MAX_WORD_CHARS = 10_000
+# Tokenizer files that bertlab does not read; `transformers` can convert them to a tokenizer.json.
+UNREAD_FILES = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.json")
 
 
 def build_backend(
@@ -70,6 +72,25 @@ def build_backend(
             special_tokens=[("[CLS]", ids["[CLS]"]), ("[SEP]", ids["[SEP]"])],
         )
     return backend
+
+
+def open_backend(directory: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:
+    """Build the backend of a checkpoint's tokenizer; the arguments and errors are those of `Tokenizer.load`."""
+    if (directory / "tokenizer.json").is_file():
+        return read_backend(directory / "tokenizer.json", max_word_chars)
+    if not (directory / "vocab.txt").is_file():
+        if unread_file := next((name for name in UNREAD_FILES if (directory / name).is_file()), None):
+            raise CheckpointError("tokenizer-file-unread", path=directory, file=unread_file)
+        raise CheckpointError("tokenizer-missing", path=directory)
+    settings = read_settings(directory / "tokenizer_config.json")
+    vocab = read_vocab(directory / "vocab.txt")
+    return build_backend(
+        vocab,
+        lowercase=settings.get("do_lower_case", find_capitalised_token(vocab) is None),
+        strip_accents=settings.get("strip_accents"),
+        split_chinese=settings.get("tokenize_chinese_chars", True),
+        max_word_chars=max_word_chars or 100,
+    )
 
 
 def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:

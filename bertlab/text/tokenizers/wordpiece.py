@@ -21,8 +21,7 @@ from bertlab.text.tokenizers.encoding import SPECIAL_TOKENS, Encoding, Segment, 
 from bertlab.text.tokenizers.files import (
     build_backend,
     find_capitalised_token,
-    read_backend,
-    read_settings,
+    open_backend,
     read_vocab,
     translate_failures,
 )
@@ -37,9 +36,6 @@ from bertlab.text.tokenizers.search import (
 from bertlab.text.tokenizers.training import learn_vocabulary, replace_surrogates
 
 __all__ = ["SPECIAL_TOKENS", "Encoding", "Tokenizer"]
-
-# Tokenizer files that bertlab does not read; `transformers` can convert them to a tokenizer.json.
-UNREAD_FILES = ("sentencepiece.bpe.model", "spiece.model", "spm.model", "vocab.json")
 
 # A vocabulary with at least this many words of a second language counts as multilingual. The shipped vocabularies,
 # which are not multilingual, have fewer than 150.
@@ -100,24 +96,8 @@ class Tokenizer:
             CheckpointError: a file is missing or damaged, describes a tokenizer of no supported model family, or lacks
                 one of the five special tokens.
         """
-        directory = Path(directory)
-        if (directory / "tokenizer.json").is_file():
-            backend = read_backend(directory / "tokenizer.json", max_word_chars)
-            return select_tokenizer_class(backend)(backend)
-        if not (directory / "vocab.txt").is_file():
-            if other := next((name for name in UNREAD_FILES if (directory / name).is_file()), None):
-                raise CheckpointError("tokenizer-file-unread", path=directory, file=other)
-            raise CheckpointError("tokenizer-missing", path=directory)
-        settings = read_settings(directory / "tokenizer_config.json")
-        vocab = read_vocab(directory / "vocab.txt")
-        backend = build_backend(
-            vocab,
-            lowercase=settings.get("do_lower_case", find_capitalised_token(vocab) is None),
-            strip_accents=settings.get("strip_accents"),
-            split_chinese=settings.get("tokenize_chinese_chars", True),
-            max_word_chars=max_word_chars or 100,
-        )
-        return cls(backend)
+        backend = open_backend(Path(directory), max_word_chars)
+        return select_tokenizer_class(backend)(backend)
 
     @classmethod
     def from_vocab(

@@ -104,14 +104,14 @@ def choose_heads_to_prune(
     [(0, 0), (1, 1)]
     """
     L, N = heads_LN.shape
-    chosen_heads = set(pruned)
+    pruned_heads = set(pruned)
     for index in heads_LN.flatten().argsort(stable=True).tolist():
         layer, head = divmod(index, N)
-        if len(chosen_heads) >= math.floor(share * L * N):
+        if len(pruned_heads) >= math.floor(share * L * N):
             break
-        if (layer, head) not in chosen_heads and sum(each == layer for each, _ in chosen_heads) < N - 1:
-            chosen_heads.add((layer, head))
-    return sorted(chosen_heads)
+        if (layer, head) not in pruned_heads and sum(pruned_layer == layer for pruned_layer, _ in pruned_heads) < N - 1:
+            pruned_heads.add((layer, head))
+    return sorted(pruned_heads)
 
 
 def choose_neurons_to_keep(neurons_LI: torch.Tensor, removed_share: float, multiple: int = 16) -> list[torch.Tensor]:
