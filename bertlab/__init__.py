@@ -7,7 +7,7 @@ if TYPE_CHECKING:  # editors read these imports; at run time `__getattr__` impor
     from bertlab.api import EvaluationResult, PreparedCorpus, TrainingResult, evaluate, finetune, prepare, pretrain
     from bertlab.checkpoints.locate import find_shipped_checkpoints
     from bertlab.config.errors import BertlabError
-    from bertlab.explore.predictor import (
+    from bertlab.predictor import (
         Answers,
         Choice,
         ChoiceScores,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # editors read these imports; at run time `__getattr__` impor
         Tags,
         TokenRow,
     )
-    from bertlab.explore.session import (
+    from bertlab.session import (
         AttentionMap,
         BlockMap,
         HeadEffects,
@@ -32,9 +32,9 @@ if TYPE_CHECKING:  # editors read these imports; at run time `__getattr__` impor
         SpanAttention,
         SpanXray,
         WordEffects,
-        default_checkpoint,
         load,
     )
+    from bertlab.tasks.registry import default_checkpoint
 
 __version__ = "0.1.0"
 __all__ = [
@@ -49,12 +49,13 @@ _PREDICTOR_NAMES = (
     "Answers", "Choice", "ChoiceScores", "Classification", "JointFill", "MaskFill", "NextSentence", "Tags", "TokenRow",
 )  # fmt: skip
 _API_NAMES = ("EvaluationResult", "PreparedCorpus", "TrainingResult", "evaluate", "finetune", "prepare", "pretrain")
-_DEFAULT_MODULE = "bertlab.explore.session"  # the module that defines every public name that is not in `_MODULES`
+_DEFAULT_MODULE = "bertlab.session"  # the module that defines every public name that is not in `_MODULES`
 # public name -> the module that defines it
 _MODULES = {
     **dict.fromkeys(_API_NAMES, "bertlab.api"),
-    **dict.fromkeys(_PREDICTOR_NAMES, "bertlab.explore.predictor"),
+    **dict.fromkeys(_PREDICTOR_NAMES, "bertlab.predictor"),
     "BertlabError": "bertlab.config.errors",
+    "default_checkpoint": "bertlab.tasks.registry",
     "find_shipped_checkpoints": "bertlab.checkpoints.locate",
 }
 _OLD_NAMES = {"shipped": "find_shipped_checkpoints"}  # older public name -> public name

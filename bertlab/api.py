@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 if TYPE_CHECKING:
-    from bertlab.explore.session import Session
+    from bertlab.session import Session
 
 PathLike = str | Path
 
@@ -49,7 +49,7 @@ class TrainingResult:
 
     def load(self) -> "Session":
         """Open the trained checkpoint."""
-        from bertlab.explore.session import load
+        from bertlab.session import load
 
         return load(self.checkpoint)
 

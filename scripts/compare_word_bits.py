@@ -18,8 +18,8 @@ from pathlib import Path
 import torch
 import tyro
 
+from bertlab.abilities.writing.surprise import ScoredWord, compute_surprises
 from bertlab.checkpoints import checkpoint
-from bertlab.explore.writing.surprise import ScoredWord, compute_surprises
 from bertlab.text.readers.text_file import read_documents
 
 MIN_CHARACTERS, MAX_CHARACTERS = 200, 600  # of a paragraph

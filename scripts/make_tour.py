@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from bertlab.bench.app_process import run_app
-from bertlab.bench.chromium import launch_chromium
+from benchmarks.app_process import run_app
+from benchmarks.chromium import launch_chromium
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "assets" / "tour.webp"

@@ -19,8 +19,8 @@ from urllib.parse import urlencode
 import tyro
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
 
-from bertlab.bench.app_process import run_app
-from bertlab.bench.chromium import launch_chromium
+from benchmarks.app_process import run_app
+from benchmarks.chromium import launch_chromium
 
 TIMEOUT = 240_000  # milliseconds; the first page on a busy machine is slow
 MAX_HEIGHT = 6_000  # pixels of a screenshot

@@ -50,7 +50,8 @@ def empty_directory(tmp_path_factory):
     In the checkout, that directory contains the runs of its user. Child processes still import this bertlab.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)
+        root = Path(__file__).parents[1]
+        patch.setenv("PYTHONPATH", f"{root}{os.pathsep}{root / 'app'}", prepend=os.pathsep)
         patch.chdir(tmp_path_factory.mktemp("empty"))
         yield
 

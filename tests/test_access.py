@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from bertlab_app import access
+from bertlab_app.data import sessions
 from streamlit import config
 from support.errors import raises_error
 from support.pages import bodies, errors, open_page
 
-from bertlab.app import access
-from bertlab.app.data import sessions
 from bertlab.config.errors import CheckpointError, DataError
 
 SECRET = "the-secret-label"

@@ -12,9 +12,11 @@ from support.errors import raises_error
 from support.stories import stories
 
 import bertlab
+from bertlab.abilities import results
+from bertlab.abilities.compare import compute as compare
+from bertlab.abilities.timeline import compute as timeline
 from bertlab.config.errors import BertlabError
-from bertlab.explore import compare, results, timeline
-from bertlab.explore.session import Session
+from bertlab.session import Session
 from bertlab.tasks import error_analysis
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.span import answer

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from bertlab_app import fields
+from bertlab_app.data import html_pages, sessions, stepwise_results
 from support.figures import read_charts
 from support.pages import HOSTILE, SCREENS, bodies, errors, open_example_page, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app import fields
-from bertlab.app.data import html_pages, sessions, stepwise_results
+from bertlab.abilities.attention.summary import find_most_striking_weight
 from bertlab.checkpoints import checkpoint
-from bertlab.explore.attention_summary import find_most_striking_weight
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.views.numbers import SignedNumber, percent

@@ -18,7 +18,8 @@ from support.texts import text
 from support.view_facts import attention, long_attention, neuron, rows
 
 import bertlab
-from bertlab.views import assets, bertviz_view, figures, html, payload
+from bertlab.abilities.attention import bertviz_view
+from bertlab.views import assets, figures, html, payload
 
 pytestmark = pytest.mark.browser
 

@@ -11,12 +11,12 @@ from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 
 import bertlab
+from bertlab.abilities.attention.roles import find_head_roles
+from bertlab.abilities.attention.rollout import compute_rollout
+from bertlab.abilities.attention.summary import compute_entropy, find_most_striking_weight, summarise_attention
+from bertlab.abilities.encode import make_batch_of_one
+from bertlab.abilities.results import AttentionMap
 from bertlab.config.errors import InterventionError
-from bertlab.explore.attention_summary import compute_entropy, find_most_striking_weight, summarise_attention
-from bertlab.explore.encode import make_batch_of_one
-from bertlab.explore.results import AttentionMap
-from bertlab.explore.roles import find_head_roles
-from bertlab.explore.rollout import compute_rollout
 from bertlab.nn.bert import make_additive_mask
 from bertlab.nn.trace import Trace
 from bertlab.views.numbers import percent

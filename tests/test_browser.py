@@ -47,7 +47,7 @@ def address(request) -> Iterator[str]:
     with socket.socket() as listener:
         listener.bind(("localhost", 0))
         port = listener.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "bertlab" / "app" / "streamlit_app.py")]
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "streamlit_app.py")]
     server = subprocess.Popen(
         [*command, "--server.port", str(port), "--server.address", "localhost", "--server.headless", "true"],
         env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -47,9 +47,9 @@ def messages(code: str) -> dict[str, set[str]]:
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    return {
-        str(p.relative_to(PACKAGE)): ast.parse(p.read_text(encoding="utf-8")) for p in sorted(PACKAGE.rglob("*.py"))
-    }
+    folders = (PACKAGE, PACKAGE.parent / "app", PACKAGE.parent / "benchmarks")
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    return {str(path.relative_to(PACKAGE.parent)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def callee(node: ast.Call) -> str:

@@ -6,19 +6,20 @@ import re
 import numpy as np
 import pytest
 import torch
+from bertlab_app.data import cached_results, sessions, stepwise_results
 from safetensors.torch import load_file
 from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.data import cached_results, sessions, stepwise_results
+from bertlab.abilities.compare import figures as differences
+from bertlab.abilities.results import Outcome, PredictionChange
+from bertlab.abilities.surgery import figures as change_figures
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.vocabulary import extend_vocabulary
 from bertlab.cli import main
-from bertlab.explore.results import Outcome, PredictionChange
 from bertlab.text.tokenizers.extension import extend_tokenizer
-from bertlab.views import change_figures, differences
 
 MASKED = "Green [MASK], some [MASK]."
 PREDICTIONS = [

@@ -9,8 +9,8 @@ from support.pages import HOSTILE, bodies, errors, open_example_page
 from support.texts import text
 
 import bertlab
+from bertlab.abilities.choose import figures as choices
 from bertlab.config.errors import MissingHead, TextError
-from bertlab.views import choices
 
 CONTEXT = "She asked for tea."
 ENDINGS = ["He brought a kettle.", "The boats stayed in.", "A train leaves at six."]

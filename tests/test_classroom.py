@@ -8,6 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 import streamlit as st
+from bertlab_app import access, plots, url
+from bertlab_app.classroom import compute, current, distribution, panel, roles, teacher
+from bertlab_app.launch import class_server
+from bertlab_app.registry import PAGES
 from starlette.requests import Request
 from streamlit.util import calc_hash
 from support.errors import raises_error
@@ -15,16 +19,13 @@ from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 from support.texts import text
 
-from bertlab.app import access, class_server, plots, url
-from bertlab.app.classroom import compute, current, distribution, panel, roles, teacher
-from bertlab.app.pages import PAGES
+from bertlab.abilities.attention import block_figures as block
 from bertlab.classroom.computed_values import VALUE_NAMES
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import Question, find_lessons, read_lesson
 from bertlab.classroom.step_text import make_preview
 from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import BertlabError
-from bertlab.views import block
 
 KEY = "a-key-that-nobody-guesses"
 LESSON = """

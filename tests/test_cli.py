@@ -21,6 +21,7 @@ import tyro
 
 import bertlab
 from bertlab import cli
+from bertlab.abilities.results import as_json
 from bertlab.checkpoints.checkpoint import save
 from bertlab.cli import app as app_command
 from bertlab.cli import checkpoint
@@ -31,7 +32,6 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import render
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
-from bertlab.explore.results import as_json
 from bertlab.tasks.span.metrics import answer_f1
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.recipes import recipe_from_arguments
@@ -103,7 +103,7 @@ def test_help_has_examples(run, name):
 ])  # fmt: skip
 def test_help_has_every_flag_once_in_its_section(run, name, titles):
     command = COMMANDS[name]
-    kind = getattr(import_module(f"bertlab.{command.module}"), command.config)
+    kind = getattr(import_module(command.module, "bertlab"), command.config)
     _, out, _ = run(name, "--help")
     assert sorted(re.findall(r"^ (.*)options +$", out, re.MULTILINE)) == sorted(titles)
     flags = re.findall(r"^  --(?:no-(?!answer))?([a-z-]+)", out.replace("--optim.", "--optim-"), re.MULTILINE)
@@ -316,7 +316,7 @@ def test_standard_input_may_be_cp949(run, monkeypatch):
 
 def test_default_flags_are_within_their_limits():
     for command in COMMANDS.values():
-        kind = getattr(import_module(f"bertlab.{command.module}"), command.config)
+        kind = getattr(import_module(command.module, "bertlab"), command.config)
         check_limits(SimpleNamespace(**{f.name: f.default for f in fields(kind)}))
 
 
@@ -465,7 +465,7 @@ def test_an_alias_runs_its_command(run):
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",), ("help",)], ids=" ".join)
 def test_bench_lists_the_benchmarks_and_starts_none(run, monkeypatch, words):
-    monkeypatch.setattr("bertlab.bench.pretrain.run", lambda config: pytest.fail("a benchmark was started"))
+    monkeypatch.setattr("benchmarks.pretrain.run", lambda config: pytest.fail("a benchmark was started"))
     code, out, err = run("bench", *words)
     assert (code, err) == (0, "")
     names = {name.removeprefix("bench ") for name in COMMANDS if name.startswith("bench ")}
@@ -525,7 +525,7 @@ def test_app_starts_streamlit(run, monkeypatch, system):
     assert run("app", "--port", "8599", "--no-browser")[0] == 0
     (command,) = started
     script = command[command.index("run") + 1]
-    assert Path(script) == ROOT / "bertlab" / "app" / "streamlit_app.py"
+    assert Path(script) == ROOT / "app" / "bertlab_app" / "launch" / "streamlit_app.py"
     assert {"--server.port=8599", "--server.headless=true", "--server.address=localhost"} <= set(command)
 
 
@@ -536,7 +536,7 @@ def test_a_class_starts_the_server_that_browsers_ask_for_news(run, monkeypatch):
     monkeypatch.setattr(app_command.sys, "platform", "linux")
     monkeypatch.setattr(app_command.os, "execv", lambda python, command: started.append(command) or 0)
     assert run("app", "--class", "attention", "--port", "8599")[0] == 0
-    assert Path(started[0][started[0].index("run") + 1]) == ROOT / "bertlab" / "app" / "class_server.py"
+    assert Path(started[0][started[0].index("run") + 1]) == ROOT / "app" / "bertlab_app" / "launch" / "class_server.py"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="on Windows, SIGTERM kills a process without letting it clean up")

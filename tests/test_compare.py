@@ -11,15 +11,15 @@ from support.errors import raises_error
 from support.tiny_model import TEXTS
 
 import bertlab
+from bertlab.abilities.compare import figures as differences
+from bertlab.abilities.compare.compute import compare, js_distance, linear_cka, mean_distance, pool_attention
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, TextError
-from bertlab.explore.compare import compare, js_distance, linear_cka, mean_distance, pool_attention
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.views import differences
 from bertlab.views.figures import DIVERGING
 
-GRID = (Path(__file__).parent.parent / "bertlab" / "app" / "static" / "heads.js").read_text(encoding="utf-8")
+GRID = (Path(__file__).parent.parent / "app" / "bertlab_app" / "static" / "heads.js").read_text(encoding="utf-8")
 TEXT, PAIR = "The keeper of the old mill carried the lantern.", "Rain fell."
 
 

@@ -1,8 +1,8 @@
 """The scripts of the app's own components in a real Chromium, called as Streamlit calls them."""
 
 import pytest
+from bertlab_app import components
 
-from bertlab.app import components
 from bertlab.views import assets
 
 pytestmark = pytest.mark.browser

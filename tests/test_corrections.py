@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 import bertlab
-from bertlab.bench.writing import Row, make_rows, score, tune_margin
+from benchmarks.writing import Row, make_rows, score, tune_margin
+from bertlab.abilities.writing.corrections import Correction
 from bertlab.checkpoints.locate import find_shipped_checkpoints
-from bertlab.explore.writing.corrections import Correction
 from bertlab.text.letter_edits import KINDS, corrupt, is_syllable, list_edits
 
 SENTENCES = ["등대지기가 낡은 등불을 켰다.", "The keeper carried an old lantern."]

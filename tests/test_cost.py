@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 import torch
+from bertlab_app.data import machine
 from support.errors import raises_error
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import errors, open_page
@@ -13,26 +14,25 @@ from support.texts import text
 from torch.profiler import ProfilerActivity, profile
 
 from bertlab import cli
-from bertlab.app.data import machine
-from bertlab.bench import cost as bench_cost
-from bertlab.bench.cost_step import StepMeasurement, build_trainer
-from bertlab.bench.flops import count_flop
+from bertlab.abilities.cost import Workload, estimate, estimate_growth
+from bertlab.abilities.cost import measure as cost_measure
+from bertlab.abilities.cost.figures import growth_columns
+from bertlab.abilities.cost.flops import find_break_even_length
+from bertlab.abilities.cost.hardware import GPUS
+from bertlab.abilities.cost.measure_flops import count_flop
+from bertlab.abilities.cost.measure_step import StepMeasurement, build_trainer
+from bertlab.abilities.cost.memory import KERNEL_BYTES, compute_training_memory
+from bertlab.abilities.cost.parameters import count_parameters
+from bertlab.abilities.cost.published import BATCHES, PRETRAINING, find_largest_batch
+from bertlab.abilities.cost.runs import estimate_runs
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import render
 from bertlab.config.presets import PRESETS, get_preset
-from bertlab.explore.cost import Workload, estimate, estimate_growth
-from bertlab.explore.cost.flops import find_break_even_length
-from bertlab.explore.cost.hardware import GPUS
-from bertlab.explore.cost.memory import KERNEL_BYTES, compute_training_memory
-from bertlab.explore.cost.parameters import count_parameters
-from bertlab.explore.cost.published import BATCHES, PRETRAINING, find_largest_batch
-from bertlab.explore.cost.runs import estimate_runs
 from bertlab.nn.fast.linear import supports_fused_bias
 from bertlab.nn.fast.model import FastBert
 from bertlab.training.optimizers import OPTIMIZERS
 from bertlab.training.trainer import Trainer
-from bertlab.views.cost import growth_columns
 
 CPU = torch.device("cpu")
 SMALL = ModelConfig(vocab_size=3000, hidden_size=128, num_layers=3, num_heads=4, intermediate_size=384)
@@ -247,12 +247,12 @@ def test_the_published_pretraining_is_possible():
 # -- measurement
 
 
-def measured(**changes) -> bench_cost.Comparison:
+def measured(**changes) -> cost_measure.Comparison:
     step = StepMeasurement(
         hardware="an abacus", parameters=1000, flop=10**9, memory_bytes=10**8, resident_bytes=12 * 10**7,
         runtime_bytes=4 * 10**8, seconds=2.0, wall_seconds=3.0, peak_flops=1e9, threads=1, steps=3,
     )  # fmt: skip
-    return bench_cost.Comparison(step, 9 * 10**7, 2.5, 1000, 1e9)
+    return cost_measure.Comparison(step, 9 * 10**7, 2.5, 1000, 1e9)
 
 
 def test_errors_are_relative_to_the_measurement():
@@ -261,23 +261,23 @@ def test_errors_are_relative_to_the_measurement():
 
 
 def test_a_measurement_that_cannot_fit_is_refused_before_it_starts(monkeypatch):
-    monkeypatch.setattr(bench_cost.subprocess, "run", lambda *_, **__: pytest.fail("the process was started"))
+    monkeypatch.setattr(cost_measure.subprocess, "run", lambda *_, **__: pytest.fail("the process was started"))
     with raises_error(BertlabError, "cost-does-not-fit"):
-        bench_cost.compare_step(Workload(get_preset("large"), 512, 8192), device="cpu")
-    monkeypatch.setattr(bench_cost, "read_available_memory", lambda device: 1e15)
+        cost_measure.compare_step(Workload(get_preset("large"), 512, 8192), device="cpu")
+    monkeypatch.setattr(cost_measure, "read_available_memory", lambda device: 1e15)
     with raises_error(BertlabError, "cost-measurement-too-long"):
-        bench_cost.compare_step(Workload(get_preset("large"), 512, 8192), device="cpu")
+        cost_measure.compare_step(Workload(get_preset("large"), 512, 8192), device="cpu")
 
 
 def test_a_process_that_fails_is_reported_in_one_line(monkeypatch):
-    monkeypatch.setattr(bench_cost.sys, "executable", "false")
+    monkeypatch.setattr(cost_measure.sys, "executable", "false")
     with raises_error(BertlabError, "cost-measurement-failed"):
-        bench_cost.compare_step(Workload(SMALL, 16, 2), device="cpu")
+        cost_measure.compare_step(Workload(SMALL, 16, 2), device="cpu")
 
 
 def test_a_measured_step_is_near_its_estimate():
     workload = Workload(SMALL.replace(vocab_size=20_000), 128, 16, "float32")
-    comparison = bench_cost.compare_step(workload, steps=1, threads=1, device="cpu")
+    comparison = cost_measure.compare_step(workload, steps=1, threads=1, device="cpu")
     assert comparison.measured.parameters == comparison.estimated_parameters
     assert comparison.measured.flop == pytest.approx(comparison.estimated_flop, rel=0.01)
     assert abs(comparison.memory_error) < 0.2
@@ -286,9 +286,9 @@ def test_a_measured_step_is_near_its_estimate():
 
 
 def test_the_benchmark_records_its_errors(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(bench_cost, "compare_step", lambda *_, **__: measured())
+    monkeypatch.setattr("benchmarks.cost.compare_step", lambda *_, **__: measured())
     recorded = []
-    monkeypatch.setattr("bertlab.bench.harness.append_results", recorded.extend)
+    monkeypatch.setattr("benchmarks.harness.append_results", recorded.extend)
     assert cli.main(["bench", "cost", "--presets", "tiny", "--precision", "float32", "--record", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["presets"]["tiny"]["time_error_percent"] == 25.0
     assert [(row.value, row.spread, row.target) for row in recorded] == [
@@ -329,7 +329,7 @@ def test_the_command_refuses_bad_sizes_in_one_line(capsys, words):
 
 
 def test_the_command_measures(capsys, monkeypatch):
-    monkeypatch.setattr(bench_cost, "compare_step", lambda *_, **__: measured())
+    monkeypatch.setattr(cost_measure, "compare_step", lambda *_, **__: measured())
     assert cli.main(["cost", "--preset", "tiny", "--measure"]) == 0
     assert "−10.0%" in capsys.readouterr().out
     assert cli.main(["cost", "--preset", "tiny", "--measure", "--json"]) == 0

@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from bertlab_app.parts import evaluation_results
+from bertlab_app.parts.samples import format_sample_rows
 from support.errors import raises_error
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
@@ -16,8 +18,6 @@ from support.task_rows import jsonl, metrics_of, predictions_of, read_examples, 
 from support.texts import text
 
 import bertlab
-from bertlab.app.parts import evaluation_results
-from bertlab.app.parts.samples import format_sample_rows
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TASKS

@@ -14,13 +14,13 @@ from support.errors import raises_error
 from support.hard_strings import HARD_STRINGS
 
 import bertlab
+from bertlab.abilities.results import as_json
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
 from bertlab.config.languages import Message
-from bertlab.explore.results import as_json
-from bertlab.explore.session import Session
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
+from bertlab.session import Session
 from bertlab.tasks.masked_lm import find_mask_positions, read_mask_logits
 from bertlab.text.batch import collate
 from bertlab.text.word_spans import find_words, mask_spans

@@ -7,11 +7,11 @@ import re
 
 import numpy as np
 import pytest
+from bertlab_app import calls
+from bertlab_app.data import sessions
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import SCREENS, open_page
 
-from bertlab.app import calls
-from bertlab.app.data import sessions
 from bertlab.views import export, figures, html, payload
 
 HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "first", "question")}

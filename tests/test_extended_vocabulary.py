@@ -15,10 +15,10 @@ from support.errors import raises_error
 from support.families import make_hf_model, save_hf_checkpoint
 
 import bertlab
+from bertlab.abilities.compare.compute import compare
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.vocabulary import TOKEN_DIMENSIONS, extend_vocabulary
 from bertlab.config.errors import BertlabError, DataError
-from bertlab.explore.compare import compare
 from bertlab.text.tokenizers.extension import (
     choose_tokens,
     count_split_words,

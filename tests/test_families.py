@@ -15,6 +15,7 @@ from support.pages import errors, open_page
 from support.texts import text as interface_text
 
 import bertlab
+from bertlab.abilities.live.export import live_html
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
 from bertlab.cli import main
@@ -24,7 +25,6 @@ from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining.recipes import make_recipe_settings, recipe_from_arguments
-from bertlab.views.live import live_html
 
 CASES = [(prefix, head, {}) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
 CASES += [

@@ -6,10 +6,10 @@ import shutil
 import pytest
 from support.errors import command_error
 
-from bertlab.bench import families
-from bertlab.bench.families import FamiliesBenchConfig, append_row, do_missing_runs, read_rows, select_rows
-from bertlab.bench.family_runs import TASKS, make_pretraining_config, save_rows
-from bertlab.bench.family_table import format_document, make_results, summarise
+from benchmarks import families
+from benchmarks.families import FamiliesBenchConfig, append_row, do_missing_runs, read_rows, select_rows
+from benchmarks.family_runs import TASKS, make_pretraining_config, save_rows
+from benchmarks.family_table import format_document, make_results, summarise
 from bertlab.cli import main
 from bertlab.config.errors import DataError
 

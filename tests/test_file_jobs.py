@@ -10,19 +10,20 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from bertlab_app import access
+from bertlab_app.classroom import current, roles
+from bertlab_app.data import background, file_jobs, file_worker
 from support.errors import raises_error
 from support.pages import bodies, errors, open_page
 from support.texts import text as interface_text
 
 import bertlab
-from bertlab.app import access
-from bertlab.app.classroom import current, roles
-from bertlab.app.data import background, file_jobs, file_worker
+from bertlab.abilities.files import predictions as file_predictions
+from bertlab.abilities.files import results as file_results
+from bertlab.abilities.files.predictions import FileJob
 from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.languages import Message
-from bertlab.explore import file_predictions, file_results
-from bertlab.explore.file_predictions import FileJob
 from bertlab.text.readers import file_scan
 from bertlab.text.readers.file_scan import scan_file
 

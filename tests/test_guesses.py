@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from bertlab_app.classroom import current, roles
 from support.errors import raises_error
 from support.figures import read_charts
 from support.pages import bodies, errors, open_page
 
-from bertlab.app.classroom import current, roles
+from bertlab.abilities.timeline.compute import timeline
+from bertlab.abilities.timeline.guess_figures import guess_bars, guess_columns
+from bertlab.abilities.timeline.guesses import compare_guesses
 from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import TextError
-from bertlab.explore.guesses import compare_guesses
-from bertlab.explore.timeline import timeline
-from bertlab.views.guesses import guess_bars, guess_columns
 
 TEXT = "Green [MASK]."
 

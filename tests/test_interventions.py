@@ -12,16 +12,16 @@ import transformers
 from support.errors import raises_error
 
 import bertlab
+from bertlab.abilities.attention.roles import find_head_roles
+from bertlab.abilities.encode import make_batch_of_one
+from bertlab.abilities.results import as_json
+from bertlab.abilities.surgery.compute import log_odds
+from bertlab.abilities.surgery.syntax import MAX_PARTS, add, read_heads, resolve, split, undo
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.prune import prune
 from bertlab.config.errors import BertlabError, CheckpointError, InterventionError, MissingHead, TextError
-from bertlab.explore.encode import make_batch_of_one
-from bertlab.explore.intervention_syntax import MAX_PARTS, add, read_heads, resolve, split, undo
-from bertlab.explore.interventions import log_odds
-from bertlab.explore.results import as_json
-from bertlab.explore.roles import find_head_roles
-from bertlab.explore.session import Session
 from bertlab.nn.interventions import Interventions
+from bertlab.session import Session
 
 MASKED, A, B = "The potter set the [MASK] on the shelf.", "Rain fell on the harbour.", "The boats stayed in."
 QUESTION, PASSAGE = "Who carried it?", "The keeper of the old mill carried it; rain fell all night."
@@ -87,7 +87,7 @@ def test_the_effect_of_a_head_is_that_of_ablating_it_alone(session, kind):
 
 def test_a_layer_of_a_long_text_is_measured_in_several_batches(session, monkeypatch):
     whole = session.head_effects("mask", MASKED).effects_LN
-    monkeypatch.setattr("bertlab.explore.interventions.MAX_PROBS", 1)
+    monkeypatch.setattr("bertlab.abilities.surgery.compute.MAX_PROBS", 1)
     np.testing.assert_allclose(session.head_effects("mask", MASKED).effects_LN, whole, atol=1e-5)
 
 
@@ -347,7 +347,7 @@ def test_the_last_layer_of_the_lens_has_the_predictions_of_the_model(session):
 
 
 def test_the_lens_reads_a_layer_as_if_it_were_the_last(session, monkeypatch):
-    monkeypatch.setattr("bertlab.explore.lens.MAX_LOGITS", 1)
+    monkeypatch.setattr("bertlab.abilities.lens.compute.MAX_LOGITS", 1)
     lens = session.lens(MASKED)
     model = session.model
     shallow = replace(model.config, num_layers=1)

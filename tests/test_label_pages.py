@@ -8,15 +8,15 @@ import unicodedata
 
 import pytest
 import torch
+from bertlab_app.parts import batch, files
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.parts import batch, files
+from bertlab.abilities.files.batch import predict_texts
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import MissingHead
-from bertlab.explore.batch_predict import predict_texts
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.tag_prediction import Entity, TaggedWord, Tags

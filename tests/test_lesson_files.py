@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from bertlab_app.registry import PAGES
 from support.errors import raises_error
 
-from bertlab.app.pages import PAGES
 from bertlab.classroom.computed_values import find_value_names
 from bertlab.classroom.lesson import find_lessons, locate_lesson, read_lesson
 from bertlab.config.errors import DataError

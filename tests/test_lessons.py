@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import nbformat
 import pytest
+from bertlab_app.registry import PAGES
 
 import bertlab
 from bertlab import lessons as kit
-from bertlab.app.pages import PAGES
 from scripts import build_lessons, lessons
 
 SOURCES = lessons.find_sources()

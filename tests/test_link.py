@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 import segno
+from bertlab_app import access, skeleton
 from support.pages import bodies, open_example_page
 from support.texts import text
 
-from bertlab.app import access, skeleton
 from bertlab.config.errors import TextError
 from bertlab.views.qr_code import QUIET_ZONE, qr_code
 

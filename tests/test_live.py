@@ -18,19 +18,19 @@ from support.texts import text
 from tokenizers import Tokenizer as Backend
 
 import bertlab
+from bertlab.abilities.encode import make_batch_of_one
+from bertlab.abilities.live import export as live
+from bertlab.abilities.live.lessons import collect_lessons, find_view
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.int8 import pack_tensors, quantise_rows, round_weights
 from bertlab.classroom.lesson import find_lessons, read_lesson
 from bertlab.cli.dispatch import main
 from bertlab.config.errors import CheckpointError
-from bertlab.explore.encode import make_batch_of_one
-from bertlab.explore.session import Session
 from bertlab.nn.fast.model import FastBert
 from bertlab.nn.interventions import Interventions
 from bertlab.nn.trace import Trace
+from bertlab.session import Session
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.views import live
-from bertlab.views.live_lessons import collect_lessons, find_view
 from bertlab.views.numbers import percent
 
 TOLERANCE = 1e-3

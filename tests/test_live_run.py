@@ -5,12 +5,12 @@ import sys
 import time
 
 import pytest
+from bertlab_app.classroom import current, roles
+from bertlab_app.data import background, live_run, live_worker
 from support.errors import raises_error
 from support.pages import bodies, open_page
 from support.texts import text as interface_text
 
-from bertlab.app.classroom import current, roles
-from bertlab.app.data import background, live_run, live_worker
 from bertlab.checkpoints import history
 from bertlab.cli.app import CLASSROOM_ADDRESS, CLASSROOM_KEY, CLASSROOM_LESSON
 from bertlab.config.errors import BertlabError

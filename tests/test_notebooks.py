@@ -45,12 +45,12 @@ def test_every_widget_is_stored_in_the_notebook(kernel, nbformat, tiny_checkpoin
         "from bertlab.views.widget import AttentionWidget, NeuronWidget, TimelineWidget\n"
         'AttentionWidget(session.attention("Rain fell.", "The boats stayed in."), state={"layer": 1}, lang="ko")',
         'NeuronWidget(session.neuron("Rain fell.", layer=1, head=1))',
-        "from pathlib import Path\nfrom bertlab.explore.timeline import timeline\n"
+        "from pathlib import Path\nfrom bertlab.abilities.timeline.compute import timeline\n"
         "from bertlab.checkpoints import history\n"
         f"run = Path({str(runs / 'learner')!r})\n"
         'TimelineWidget(timeline(run, "Rain [MASK] on the harbour."), log=history.read_log(run), state={"at": 10})',
-        "from bertlab.explore.compare import compare\nfrom bertlab.views import differences\n"
-        'differences.head_differences(compare(session, session, "Rain fell.", None, "Bread fell."))',
+        "from bertlab.abilities.compare import figures\nfrom bertlab.abilities.compare.compute import compare\n"
+        'figures.head_differences(compare(session, session, "Rain fell.", None, "Bread fell."))',
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     run(notebook)
@@ -78,7 +78,7 @@ def test_every_widget_is_drawn_in_jupyterlab(chromium, kernel, nbformat, tiny_ch
 import bertlab
 from pathlib import Path
 from IPython.display import display
-from bertlab.explore.timeline import timeline
+from bertlab.abilities.timeline.compute import timeline
 from bertlab.views.widget import AttentionWidget, NeuronWidget, TimelineWidget
 session = bertlab.load({str(tiny_checkpoint)!r})
 display(AttentionWidget(session.attention("Rain fell.")))

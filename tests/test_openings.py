@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from bertlab_app.examples import read_examples
 from support.pages import bodies, open_example_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.examples import read_examples
 from bertlab.config.languages import render
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.word_spans import find_words, mask_spans

@@ -99,8 +99,14 @@ def run(python: Path, *words: str, at: Path | None = None, **more: str) -> subpr
 @pytest.mark.release
 def test_the_wheel_holds_every_file_of_the_package(wheel):
     with zipfile.ZipFile(wheel) as archive:
-        stored = {name for name in archive.namelist() if name.startswith("bertlab/")}
-    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "bertlab").rglob("*") if path.is_file()}
+        stored = {name for name in archive.namelist() if name.startswith(("bertlab/", "bertlab_app/"))}
+    packages = (ROOT / "bertlab", ROOT / "app" / "bertlab_app")
+    files = {
+        path.relative_to(package.parent).as_posix()
+        for package in packages
+        for path in package.rglob("*")
+        if path.is_file()
+    }
     assert stored == {name for name in files if "__pycache__" not in name}
     assert {"bertlab/py.typed", "bertlab/locales/ko/language.toml", "bertlab/views/static/canvas.js"} <= stored
 
@@ -111,6 +117,7 @@ import contextlib, io, json, os, sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
 import bertlab
+import bertlab_app
 from bertlab.cli.dispatch import main
 
 for name in bertlab.__all__:
@@ -123,7 +130,8 @@ for assets in (None, sys.argv[1]):
     with contextlib.redirect_stderr(errors):
         code = main(["fill-mask", "Green [MASK]."])
     results["fill_mask"].append((code, errors.getvalue()))
-app = AppTest.from_file(str(Path(bertlab.__file__).parent / "app" / "streamlit_app.py"), default_timeout=120).run()
+script = Path(bertlab_app.__file__).parent / "launch" / "streamlit_app.py"
+app = AppTest.from_file(str(script), default_timeout=120).run()
 results["page"] = (len(app.exception), len(app.main))
 print(json.dumps(results))
 """

@@ -2,43 +2,35 @@
 
 import ast
 import html
-import inspect
 import re
 import shutil
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
+from bertlab_app import registry
+from bertlab_app.examples import read_examples
+from bertlab_app.explanations import NUMBERS
 from support.pages import SCREENS, bodies, open_example_page, open_page
 from support.pages import errors as alerts
 
 import bertlab
-from bertlab.app import pages
-from bertlab.app.examples import read_examples
-from bertlab.app.numbers import NUMBERS
+from bertlab.abilities.answer import span_attention
+from bertlab.abilities.answer import xray_figures as xray
+from bertlab.abilities.attention import bertviz_view
+from bertlab.abilities.compare import figures as differences
+from bertlab.abilities.pretraining_example import figures as pretraining
+from bertlab.abilities.surgery import figures as change_figures
 from bertlab.checkpoints import checkpoint
 from bertlab.config import languages
 from bertlab.config.config import ModelConfig
 from bertlab.lessons import find_lesson
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.views import (
-    bertviz_view,
-    change_figures,
-    curves,
-    differences,
-    evaluation,
-    figures,
-    labels,
-    passage,
-    pretraining,
-    span_attention,
-    xray,
-)
+from bertlab.views import curves, evaluation, figures, labels, passage
 
-APP = Path(__file__).parent.parent / "bertlab" / "app"
+APP = Path(__file__).parent.parent / "app" / "bertlab_app"
 SOURCES = sorted(APP.rglob("*.py"))
 VIEWS = (
     bertviz_view, change_figures, curves, differences, evaluation, figures, labels, passage, pretraining,
@@ -136,47 +128,6 @@ def test_a_text_outside_the_catalogues_is_found():
     assert sorted(found) == ["Show all", "Your text", "pieces"]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(APP)))
-def test_figures_are_drawn_in_the_language_of_the_page(path):
-    """A figure is English by default, so that a page has to pass its language or every text."""
-    for call in calls(path):
-        for function in view_functions(call):
-            parameters = inspect.signature(function).parameters
-            passed = {keyword.arg for keyword in call.keywords if keyword.arg}
-            for keyword in call.keywords:
-                if keyword.arg is None and isinstance(keyword.value, ast.Name):
-                    passed |= keys_of(path, keyword.value.id)
-            texts = TEXT_KEYWORDS & parameters.keys()
-            assert "lang" not in parameters or "lang" in passed or texts <= passed, f"{path.name}:{call.lineno}"
-
-
-@pytest.mark.parametrize("module", VIEWS, ids=lambda module: module.__name__.rpartition(".")[2])
-def test_no_text_of_a_figure_is_a_default_of_its_function(module):
-    """Such a text would be English in every language; `None` stands for that of the catalogues."""
-    for function in vars(module).values():
-        if inspect.isfunction(function) and function.__module__ == module.__name__:
-            parameters = inspect.signature(function).parameters.values()
-            texts = {p.name for p in parameters if isinstance(p.default, str | tuple)} - {"lang", "x", "separator"}
-            assert not texts, f"{module.__name__}.{function.__name__}: {texts}"
-
-
-def view_functions(call: ast.Call) -> list[Callable]:
-    """The functions of `bertlab.views` that an expression calls, or that it passes to `plots.draw`."""
-    views = {module.__name__.rpartition(".")[2]: module for module in VIEWS}
-    names = [call.func, *(call.args[1:2] if callee(call) in ("draw", "_draw_figure") else [])]
-    modules = [
-        (views.get(getattr(getattr(name, "value", None), "id", "")), getattr(name, "attr", "")) for name in names
-    ]
-    return [getattr(module, name) for module, name in modules if module and name in vars(module)]
-
-
-def test_functions_of_figures_are_found():
-    drawn = 'plots.draw("curves", figures.span_curves, found)', "plots.draw(key, other.heads_map)"
-    source = "\n".join([drawn[0], "span_attention.heads_map(share)", drawn[1]])
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    assert [view_functions(call) for call in calls] == [[figures.span_curves], [span_attention.heads_map], []]
-
-
 def keys_of(path: Path, name: str) -> set[str]:
     """The keys of the dictionaries that a file calls by this name."""
     assigned = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Assign)]
@@ -189,7 +140,7 @@ def keys_of(path: Path, name: str) -> set[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_page_says_what_it_shows_in_three_sentences_and_suggests_one_thing_to_try(language):
-    for page in pages.PAGES:
+    for page in registry.PAGES:
         about, suggestion = (languages.render(f"{page}-{part}", language) for part in ("about", "try"))
         assert len(re.findall(r"[.?!](?= |$)", about)) in (3, 4), f"{page}: {about}"
         assert 15 < len(suggestion) < 120, page
@@ -239,7 +190,7 @@ def test_every_number_is_explained_in_full():
 @pytest.mark.parametrize("screen", [screen for screen in SCREENS if screen != "lessons"])  # it shows no numbers
 def test_every_page_explains_its_numbers(screen):
     """On the page or in its components."""
-    paths = [APP / "screens" / f"{screen}.py", *(APP / "parts").glob(f"{screen}*.py")]
+    paths = [APP / "pages" / f"{screen}.py", *(APP / "parts").glob(f"{screen}*.py")]
     explanations = [call for path in paths for call in calls(path) if callee(call) in ("explain", "number")]
     assert any(getattr(getattr(call.func, "value", None), "id", "") == "display" for call in explanations)
 

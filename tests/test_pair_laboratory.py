@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from bertlab_app.parts.pair_laboratory import shuffle_words
 from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.parts.pair_laboratory import shuffle_words
+from bertlab.abilities.files.batch import predict_texts
+from bertlab.abilities.next_sentence import figures as pair_laboratory
+from bertlab.abilities.next_sentence.laboratory import TEST_PAIR_KINDS
 from bertlab.config.errors import TextError
 from bertlab.config.languages import languages, read_data
-from bertlab.explore.batch_predict import predict_texts
-from bertlab.explore.pair_laboratory import TEST_PAIR_KINDS
-from bertlab.views import pair_laboratory
 
 FIRST, CANDIDATES = "She asked for tea.", ["He brought a kettle.", "The boats stayed in.", "A train leaves at six."]
 
@@ -39,7 +39,7 @@ def short_test_pairs(monkeypatch) -> list[dict]:
             "other_topic": "Tea cools.",
         },
     ]
-    monkeypatch.setattr("bertlab.explore.pair_laboratory.read_data", lambda *_: {"test_pairs": pairs})
+    monkeypatch.setattr("bertlab.abilities.next_sentence.laboratory.read_data", lambda *_: {"test_pairs": pairs})
     return pairs
 
 

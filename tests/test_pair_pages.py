@@ -6,14 +6,14 @@ import io
 
 import pytest
 import torch
+from bertlab_app.examples import read_examples
+from bertlab_app.explanations import NUMBERS
+from bertlab_app.parts import batch
 from support.figures import read_charts
 from support.pages import bodies, errors, open_example_page, open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app.examples import read_examples
-from bertlab.app.numbers import NUMBERS
-from bertlab.app.parts import batch
 from bertlab.checkpoints import checkpoint
 from bertlab.cli.dispatch import main
 from bertlab.nn.fast.model import FastBert

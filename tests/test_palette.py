@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from bertlab.explore.results import HeadEffects, WordEffect, WordEffects
-from bertlab.views import change_figures, labels
+from bertlab.abilities.results import HeadEffects, WordEffect, WordEffects
+from bertlab.abilities.surgery import figures as change_figures
+from bertlab.views import labels
 from bertlab.views.palette import PALETTE, channels
 
 STEPS = np.linspace(0, 1, 21)

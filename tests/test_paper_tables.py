@@ -5,13 +5,13 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from bertlab_app.data.paper_results import find_results
 from support.errors import command_error, raises_error
 from support.figures import read_charts
 from support.pages import bodies, errors, open_example_page
 from support.task_rows import directory_of
 from support.texts import text
 
-from bertlab.app.data.paper_results import find_results
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError
 from bertlab.config.korean_results import PUBLISHED_KOREAN

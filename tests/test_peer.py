@@ -12,17 +12,17 @@ import pyarrow.parquet
 import pytest
 import torch
 import torch.nn.functional as F
+from bertlab_app.registry import menu
 from support.errors import raises_error
 from support.stories import question_row
 from support.task_rows import rows_of
 from torch.utils.data import DataLoader
 
-from bertlab.app.pages import menu
-from bertlab.bench import app_pages, finetune_parity, results, training_step, transformers_peer
-from bertlab.bench.flops import count_flop
-from bertlab.bench.harness import summarise_rounds
-from bertlab.bench.pretrain_peers import FullRows
-from bertlab.bench.synthetic_corpus import prepare_synthetic_corpus
+from benchmarks import app_pages, finetune_parity, results, training_step, transformers_peer
+from benchmarks.harness import summarise_rounds
+from benchmarks.pretrain_peers import FullRows
+from benchmarks.synthetic_corpus import prepare_synthetic_corpus
+from bertlab.abilities.cost.measure_flops import count_flop
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import DataError
@@ -221,7 +221,7 @@ def test_a_result_is_recorded_and_reported(tmp_path, monkeypatch, capsys):
 
 
 def test_old_names_of_flags_and_fields_are_read(tmp_path, monkeypatch):
-    app = pytest.importorskip("bertlab.bench.app", reason="needs playwright")
+    app = pytest.importorskip("benchmarks.app", reason="needs playwright")
     parsed = []
     monkeypatch.setattr(app, "run", parsed.append)
     main(["bench", "app", "--parts", "thirty", "shift", "--people", "5", "--turns", "2", "--seconds", "0.5"])

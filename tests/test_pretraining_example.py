@@ -11,21 +11,21 @@ import torch
 from support.errors import command_error, raises_error
 
 import bertlab
+from bertlab.abilities.pretraining_example import figures as views
+from bertlab.abilities.pretraining_example.compute import DrawSettings, read_documents
+from bertlab.abilities.results import as_json
 from bertlab.checkpoints import checkpoint
 from bertlab.cli.dispatch import main
 from bertlab.config.errors import BertlabError, MissingHead, TextError
 from bertlab.config.languages import languages
-from bertlab.explore.pretraining_example import DrawSettings, read_documents
-from bertlab.explore.results import as_json
-from bertlab.explore.session import Session
 from bertlab.nn.fast.model import FastBert
+from bertlab.session import Session
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sentences import split_sentences
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.trainer import Trainer
-from bertlab.views import pretraining as views
 
 TEXT = "The potter set the bowl on the shelf. Rain fell all night. The boats stayed in. She asked for tea and bread."
 POOL = ("A train leaves for the coast at six. Another follows at nine.", "He brought a kettle. It was old. It was hot.")

@@ -4,14 +4,14 @@ import re
 
 import pytest
 import torch
+from bertlab_app.data import sessions
+from bertlab_app.parts import pretraining
 from support.figures import saved_figures
 from support.pages import HOSTILE, bodies, errors, open_example_page
 from support.texts import text
 
-from bertlab.app.data import sessions
-from bertlab.app.parts import pretraining
+from bertlab.abilities.pretraining_example.compute import read_documents
 from bertlab.checkpoints import checkpoint
-from bertlab.explore.pretraining_example import read_documents
 from bertlab.nn.fast.model import FastBert
 
 SHARES = tuple(pretraining.SHARES)

@@ -23,7 +23,7 @@ def tracked(*patterns: str) -> list[Path]:
 @pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a git checkout")
 def test_nothing_is_fetched_from_elsewhere_at_run_time():
     pattern = re.compile(r"https?://(cdn|cdnjs|unpkg|code\.jquery|fonts\.g|d3js|raw\.githubusercontent)")
-    for path in tracked("bertlab/*.py", "bertlab/*.js", "bertlab/*.css", "bertlab/app/*", "notebooks/*"):
+    for path in tracked("bertlab/*.py", "bertlab/*.js", "bertlab/*.css", "app/bertlab_app/*", "notebooks/*"):
         if "vendor" not in path.parts:
             assert not pattern.search(path.read_text(encoding="utf-8", errors="ignore")), path
 
@@ -93,7 +93,7 @@ def test_every_file_that_contributing_names_exists():
 
 def test_no_style_sheet_of_the_app_has_a_slow_selector():
     """`:has()` about an ancestor or about any element makes the browser check much of the page after each change."""
-    sheets = [path.read_text(encoding="utf-8") for path in (ROOT / "bertlab" / "app" / "static").glob("*.css")]
+    sheets = [path.read_text(encoding="utf-8") for path in (ROOT / "app" / "bertlab_app" / "static").glob("*.css")]
     sheets = [re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL) for sheet in sheets]
     selectors = [selector.strip() for sheet in sheets for selector in re.findall(r"[^,{}]*:has\([^,{]*", sheet)]
     assert selectors == [".stElementContainer:has(> .stSpinner)"]

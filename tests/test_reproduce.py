@@ -10,6 +10,7 @@ from support.task_rows import directory_of
 from torch.testing import assert_close
 
 import bertlab
+from bertlab.abilities.surgery import ablation_figures as ablation
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, MissingHead
@@ -32,7 +33,6 @@ from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
 from bertlab.training.pretraining.pretrain import pretrain
-from bertlab.views import ablation
 
 SENTENCE = "The keeper of the old mill carried the lantern. It was dark."
 

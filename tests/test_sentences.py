@@ -9,16 +9,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet
 import pytest
+from bertlab_app.examples import read_examples
 from support.errors import raises_error
 from support.hard_strings import CJK, EMOJI, HANGUL, MIXED
 
 import bertlab
-from bertlab.app.examples import read_examples
-from bertlab.cli import main, sentences
-from bertlab.config.errors import BertlabError, DataError, TextError
-from bertlab.config.languages import Message
-from bertlab.explore import sentence_vectors
-from bertlab.explore.clusters import (
+from bertlab.abilities.sentences import vectors as sentence_vectors
+from bertlab.abilities.sentences.clusters import (
     MIN_TEXTS,
     NO_CLUSTER,
     cluster_sentences,
@@ -27,9 +24,12 @@ from bertlab.explore.clusters import (
     name_clusters,
     reduce_vectors,
 )
-from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
-from bertlab.explore.vector_cache import VectorCache
-from bertlab.explore.vector_files import write_vectors
+from bertlab.abilities.sentences.vector_cache import VectorCache
+from bertlab.abilities.sentences.vector_files import write_vectors
+from bertlab.abilities.sentences.vectors import find_neighbours, find_similar_pairs
+from bertlab.cli import main, sentences
+from bertlab.config.errors import BertlabError, DataError, TextError
+from bertlab.config.languages import Message
 from bertlab.text.readers.text_file import join_lines, read_texts
 
 TEXTS = ["Rain fell.", "The keeper carried the lantern.", "tea", "Rain fell.", "🙂 tea 차"]

@@ -4,14 +4,14 @@ import re
 
 import numpy as np
 import pytest
+from bertlab_app import components
+from bertlab_app.examples import read_examples
 from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_example_page
 from support.texts import text as interface_text
 
-from bertlab.app import components
-from bertlab.app.examples import read_examples
-from bertlab.explore.clusters import NO_CLUSTER, Cluster, Clusters
-from bertlab.views.sentence_map import MAX_MATRIX_ROWS, MAX_NAMED_CLUSTERS, cluster_matrix, sentence_map
+from bertlab.abilities.sentences.clusters import NO_CLUSTER, Cluster, Clusters
+from bertlab.abilities.sentences.figures import MAX_MATRIX_ROWS, MAX_NAMED_CLUSTERS, cluster_matrix, sentence_map
 
 
 @pytest.fixture(autouse=True)

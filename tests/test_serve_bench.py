@@ -7,11 +7,12 @@ from support.errors import command_error, raises_error
 from support.serving_runs import make_run
 from support.tiny_model import TEXTS
 
-from bertlab.bench import serve, serve_rows
-from bertlab.bench.results import read_results
-from bertlab.bench.serve_classifiers import Classifier, make_batch
-from bertlab.bench.serve_rows import PEERS, STEPS, append_run, read_runs
-from bertlab.bench.serve_steps import make_step_result, measure_speed, open_base, repeat_texts
+from benchmarks import serve
+from benchmarks.results import read_results
+from benchmarks.serve_classifiers import Classifier, make_batch
+from benchmarks.serve_steps import make_step_result, measure_speed, open_base, repeat_texts
+from bertlab.abilities.cost import serving_rows as serve_rows
+from bertlab.abilities.cost.serving_rows import PEERS, STEPS, append_run, read_runs
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, DataError
@@ -109,7 +110,7 @@ def test_all_steps_and_peers_predict_the_labels_of_the_student(shipped, rows, tm
     """The base is the student itself, so that all nine predictions can be compared, those of int8 but for rounding."""
     pytest.importorskip("onnxruntime")
     monkeypatch.setattr(serve_rows, "ROWS_PATH", tmp_path / "serving.jsonl")
-    monkeypatch.setattr("bertlab.bench.results.RESULTS_PATH", tmp_path / "results.jsonl")
+    monkeypatch.setattr("benchmarks.results.RESULTS_PATH", tmp_path / "results.jsonl")
     monkeypatch.setattr(serve, "count_cores", lambda: 1)
     words = ["bench", "serve", "sst2", "--base", "sst2", "--data", str(rows), "--max-tokens", "32"]
     words += ["--texts", "6", "--rounds", "1", "--seconds", "0.01", "--batch-size", "4"]
@@ -166,7 +167,7 @@ def test_a_checkpoint_of_another_kind_is_refused(shipped, rows):
 
 def test_without_a_base_checkpoint_the_weights_are_random_and_the_size_is_that_of_the_preset(shipped, monkeypatch):
     asked = []
-    monkeypatch.setattr("bertlab.bench.serve_steps.get_preset", lambda name: asked.append(name) or PRESETS["mini"])
+    monkeypatch.setattr("benchmarks.serve_steps.get_preset", lambda name: asked.append(name) or PRESETS["mini"])
     student = checkpoint.load("sst2")
     model, tokenizer = open_base(student, None)
     assert asked == ["base"]

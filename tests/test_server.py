@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from bertlab_app import server
+from bertlab_app.data import cached_results
 from support.pages import errors, open_page
 
-from bertlab.app import server
-from bertlab.app.data import cached_results
 from bertlab.config.crash_log import find_log_path
 
 ROOT = Path(__file__).parent.parent
@@ -96,11 +96,11 @@ def test_pandas_is_complete_before_a_page_is_drawn(checkpoints):
     script = """
 import sys
 from streamlit.testing.v1 import AppTest
-from bertlab.app import components, skeleton
+from bertlab_app import components, skeleton
 complete = []
 apply_style = components.apply_style
 components.apply_style = lambda: (complete.append(hasattr(sys.modules.get("pandas"), "DataFrame")), apply_style())
-AppTest.from_file("bertlab/app/streamlit_app.py", default_timeout=60).run()
+AppTest.from_file("app/streamlit_app.py", default_timeout=60).run()
 assert complete == [True], complete
 """
     environment = os.environ | {"BERTLAB_CHECKPOINTS": str(checkpoints)}

@@ -11,16 +11,16 @@ from support.serving import DirectDispatcher
 from support.tiny_model import TEXTS
 
 from bertlab import cli
+from bertlab.abilities.queries import PREPARE_FUNCTIONS
 from bertlab.checkpoints import checkpoint, onnx_files
 from bertlab.config.errors import CheckpointError
 from bertlab.config.languages import render
-from bertlab.explore.queries import PREPARE_FUNCTIONS
-from bertlab.explore.session import load
 from bertlab.serving.application import make_application
 from bertlab.serving.errors import choose_language
 from bertlab.serving.fields import ROUTES
 from bertlab.serving.queue import Request, RequestQueue
 from bertlab.serving.worker import BatchPredictor, WorkerRequest
+from bertlab.session import load
 
 A, B = "Rain fell on the harbour.", "The boats stayed in."
 PASSAGE = "The potter set the green bowl on the shelf. The keeper of the old mill carried the lantern."

@@ -6,8 +6,8 @@ from support.pages import bodies, errors, open_page
 from support.serving_runs import make_run
 from support.texts import text
 
-from bertlab.bench import serve_rows
-from bertlab.bench.serve_rows import PEERS, STEPS, append_run
+from bertlab.abilities.cost import serving_rows as serve_rows
+from bertlab.abilities.cost.serving_rows import PEERS, STEPS, append_run
 from bertlab.config.languages import render
 from bertlab.views.numbers import signed
 

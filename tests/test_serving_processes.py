@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 
-from bertlab.bench.serve_load import ServeLoadBenchConfig, Server, measure, run_server
-from bertlab.explore.session import load
+from benchmarks.serve_load import ServeLoadBenchConfig, Server, measure, run_server
+from bertlab.session import load
 
 TEXTS = [f"The keeper of mill {number} carried the lantern." + number % 7 * " Rain fell." for number in range(40)]
 

@@ -9,8 +9,8 @@ from support.pages import bodies, errors, open_page
 from support.texts import text as interface_text
 
 import bertlab
-from bertlab.explore.side_by_side import view_models
-from bertlab.views.side_by_side import attention_columns, attention_maps
+from bertlab.abilities.compare.side_by_side import view_models
+from bertlab.abilities.compare.side_by_side_figures import attention_columns, attention_maps
 
 PREFIXES = ("Bert", "Roberta", "Albert", "Electra", "ModernBert", "DistilBert")
 SENTENCE, WORD = "The potter set the [MASK] down.", "bowl"

@@ -13,12 +13,12 @@ from support.texts import text as interface_text
 from support.tiny_model import TEXTS
 
 import bertlab
+from bertlab.abilities.cost import Workload
+from bertlab.abilities.cost.flops import count_score_flop
 from bertlab.checkpoints import checkpoint, onnx_files
 from bertlab.config.errors import CheckpointError
 from bertlab.config.presets import get_preset
 from bertlab.config.sparse import BlockAttention, WindowAttention
-from bertlab.explore.cost import Workload
-from bertlab.explore.cost.flops import count_score_flop
 from bertlab.nn.trace import Trace
 from bertlab.nn.variants.sparse import make_block_mask
 from bertlab.text.batch import Batch

@@ -7,10 +7,10 @@ import pytest
 from support.errors import raises_error
 
 import bertlab
+from bertlab.abilities.summary.centrality import choose_sentences, compute_centrality, find_smallest_cosine
+from bertlab.abilities.summary.compute import compare_with_references, summarise_texts
 from bertlab.cli import main
 from bertlab.config.errors import DataError, TextError
-from bertlab.explore.centrality import choose_sentences, compute_centrality, find_smallest_cosine
-from bertlab.explore.summary import compare_with_references, summarise_texts
 from bertlab.tasks.rouge import compute_lcs_length, compute_rouge
 from bertlab.text.pretraining.sentences import find_sentences, split_sentences
 from bertlab.text.readers.text_file import read_documents

@@ -1,10 +1,10 @@
 """The page Summary: its example, a link, a reference, and texts of all kinds."""
 
 import pytest
+from bertlab_app.examples import read_examples
 from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_example_page
 
-from bertlab.app.examples import read_examples
 from bertlab.text.pretraining.sentences import find_sentences
 
 

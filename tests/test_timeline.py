@@ -15,10 +15,10 @@ from support.view_facts import decode
 
 import bertlab
 from bertlab import cli
+from bertlab.abilities.timeline.compute import MAX_PROBS, check_fits, timeline
 from bertlab.checkpoints import checkpoint, history
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, DataError, TextError
-from bertlab.explore.timeline import MAX_PROBS, check_fits, timeline
 from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.export_run import ExportRunConfig, export_run

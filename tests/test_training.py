@@ -25,8 +25,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertlab.bench.pretrain import PretrainBenchConfig, measure_pair_speed
-from bertlab.bench.training_loop import TrainingLoop
+from benchmarks.pretrain import PretrainBenchConfig, measure_pair_speed
+from benchmarks.training_loop import TrainingLoop
 from bertlab.checkpoints import checkpoint, history
 from bertlab.cli import main
 from bertlab.config import lock

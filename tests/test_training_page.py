@@ -7,12 +7,12 @@ import shutil
 import time
 
 import pytest
+from bertlab_app import url
+from bertlab_app.data import training_runs
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text
 
-from bertlab.app import url
-from bertlab.app.data import training_runs
 from bertlab.checkpoints import history
 from bertlab.config.languages import list_message_ids
 from bertlab.views import curves, payload

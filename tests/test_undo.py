@@ -4,13 +4,13 @@ from collections import defaultdict
 from functools import cache
 
 import pytest
+from bertlab_app import selection, url
+from bertlab_app.examples import read_examples
+from bertlab_app.i18n import language
 from streamlit.testing.v1 import AppTest
 from support.pages import SCREENS, open_example_page, open_page
 from support.texts import text
 
-from bertlab.app import selection, url
-from bertlab.app.examples import read_examples
-from bertlab.app.i18n import language
 from bertlab.config.languages import list_message_ids, render
 
 KINDS = ("text_input", "text_area", "slider", "number_input", "toggle", "checkbox", "button_group", "radio")
@@ -133,9 +133,9 @@ def test_undo_on_one_page_keeps_changes_of_another(shipped, monkeypatch):
     monkeypatch.setattr(url, "SAME_CHANGE_SECONDS", 0.0)
     app = open_page("input")
     app.text_input(key="a").set_value("Bread.").run()
-    app.switch_page("screens/next_sentence.py").run()
+    app.switch_page("bertlab_app/pages/next_sentence.py").run()
     undo(app)
-    app.switch_page("screens/input.py").run()
+    app.switch_page("bertlab_app/pages/input.py").run()
     assert app.text_input(key="a").value == "Bread."
     undo(app)
     assert app.text_input(key="a").value == "Green tea."

@@ -9,14 +9,16 @@ import pytest
 from support.errors import raises_error
 from support.view_facts import attention, decode, long_attention, neuron, rows
 
+from bertlab.abilities.answer import span_attention
+from bertlab.abilities.attention import bertviz_view
+from bertlab.abilities.results import InputMap
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import render
-from bertlab.explore.results import InputMap
 from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.text.tokenizers.subword import decode_byte_level
-from bertlab.views import assets, bertviz_view, curves, figures, html, passage, payload, span_attention
+from bertlab.views import assets, curves, figures, html, passage, payload
 from bertlab.views.token_labels import token_labels, word_indices
 
 HOSTILE = [

@@ -12,11 +12,11 @@ from support.texts import text
 from support.tiny_model import TEXTS
 
 import bertlab
+from bertlab.abilities.wordpiece import figures as wordpiece
+from bertlab.abilities.wordpiece.positions import make_sinusoids
 from bertlab.config.errors import TextError
-from bertlab.explore.position_similarity import make_sinusoids
 from bertlab.text.tokenizers.search import find_merges, search_word, shows_merge_order
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.views import wordpiece
 
 
 def tokens_of(tokenizer, text):

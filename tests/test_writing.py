@@ -8,10 +8,10 @@ import torch
 from support.errors import raises_error
 
 import bertlab
+from bertlab.abilities.writing import masked_inputs, surprise
+from bertlab.abilities.writing.surprise import compute_surprise, compute_surprises, split_text
 from bertlab.cli import main
 from bertlab.config.errors import BertlabError, MissingHead, TextError
-from bertlab.explore.writing import masked_inputs, surprise
-from bertlab.explore.writing.surprise import compute_surprise, compute_surprises, split_text
 from bertlab.text.word_spans import find_words
 
 TEXT = "The keeper carried a lantern. 비가 많이 왔다! Don't pour the tea."

@@ -1,12 +1,12 @@
 """The page Writing: the surprise of words, proposals that replace a word, type-ahead, and texts of all kinds."""
 
 import pytest
+from bertlab_app.examples import read_examples
 from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_example_page
 
-from bertlab.app.examples import read_examples
-from bertlab.explore.session import Session
-from bertlab.explore.writing.corrections import Correction
+from bertlab.abilities.writing.corrections import Correction
+from bertlab.session import Session
 
 
 @pytest.fixture(autouse=True)

@@ -5,18 +5,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bertlab_app import frame
+from bertlab_app.data import sessions, stepwise_results
 from support.errors import raises_error
 from support.figures import read_charts
 from support.pages import open_page
 from support.texts import text
 
 import bertlab
-from bertlab.app import frame
-from bertlab.app.data import sessions, stepwise_results
+from bertlab.abilities.answer import span_attention
+from bertlab.abilities.answer import xray_figures as xray
 from bertlab.config.errors import BertlabError, MissingHead, TextError
-from bertlab.explore.session import Session
+from bertlab.session import Session
 from bertlab.tasks.span.answer import Answer
-from bertlab.views import span_attention, xray
 from bertlab.views.numbers import SignedNumber
 
 QUESTION = "Who carried the lantern?"

@@ -7,7 +7,7 @@ Because the value is computed, the text stays true if the shipped checkpoint cha
 import re
 from collections.abc import Mapping
 
-# Page -> the names of the values that `bertlab.app.classroom.compute` can compute for this page.
+# Page -> the names of the values that `bertlab_app.classroom.compute` can compute for this page.
 VALUE_NAMES = {
     "input": ("tokens", "word", "pieces"),
     "attention": ("layer", "head", "query", "key", "share"),

@@ -20,7 +20,7 @@ app, serve           start the app, start the HTTP server
 reproduce            reproduce a table of the paper
 
 The commands that prepare data, train, evaluate and compress are in `bertlab.training`, the benchmarks in
-`bertlab.bench`.
+`benchmarks`.
 """
 
 from bertlab.cli.dispatch import main

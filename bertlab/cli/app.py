@@ -6,16 +6,19 @@ import socket
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+import bertlab
+from bertlab.checkpoints.assets import REPOSITORY
 from bertlab.classroom.lesson import find_lessons, locate_lesson, read_lesson
 from bertlab.config.errors import BertlabError
 
-# environment variables that tell `bertlab.app.access` what visitors may open
+# environment variables that tell `bertlab_app.access` what visitors may open
 ALLOW, ALLOW_HUB = "BERTLAB_APP_ALLOW", "BERTLAB_APP_ALLOW_HUB"
 # environment variables of classroom mode: the lesson (a name or a file), the teacher's key, and the students' address
 CLASSROOM_LESSON, CLASSROOM_KEY, CLASSROOM_ADDRESS = "BERTLAB_CLASS", "BERTLAB_CLASS_KEY", "BERTLAB_CLASS_ADDRESS"
@@ -57,11 +60,13 @@ def app(config: App) -> int:
     Raises:
         BertlabError: the port cannot be used, a directory is missing, or streamlit is not installed.
     """
-    script = Path(__file__).parents[1] / "app" / ("class_server.py" if config.class_ else "streamlit_app.py")
-    if not script.is_file():
-        raise BertlabError("app-files-missing")
     if find_spec("streamlit") is None:
         raise BertlabError("app-needs-streamlit")
+    package = find_spec("bertlab_app") or PathFinder.find_spec("bertlab_app", [str(REPOSITORY / "app")])
+    if package is None:
+        raise BertlabError("app-files-missing")
+    app_folder = Path(package.submodule_search_locations[0])
+    script = app_folder / "launch" / ("class_server.py" if config.class_ else "streamlit_app.py")
     if not 0 < config.port < 65536:
         raise BertlabError("app-port-invalid", port=config.port)
     for directory in config.allow:
@@ -80,23 +85,26 @@ def app(config: App) -> int:
         "server.address": host,
         "server.headless": str(not config.browser or bool(config.class_)).lower(),
         "server.showEmailPrompt": "false",
-        "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw` in bertlab/app/url_fields.py
+        "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw` in app/bertlab_app/url_fields.py
     }
     if config.class_:
-        _prepare_class(config.class_, host, config.port, script.parent / "screens")
+        _prepare_class(config.class_, host, config.port, app_folder / "pages")
     print(f"bertlab runs at http://{host}:{config.port} (Ctrl-C stops it)", flush=True)
     flags = [f"--{name}={value}" for name, value in streamlit_options.items()]
     command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
     if sys.platform == "win32":  # on Windows, `exec` returns to the terminal before the server ends
         return subprocess.call(command)
+    # in an uninstalled clone, the server finds both packages by this variable
+    folders = [str(app_folder.parent), str(Path(bertlab.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     # this process becomes the server, so that a signal to this process (Ctrl-C, a service's SIGTERM) stops the server
     return os.execv(sys.executable, command)
 
 
-def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
+def _prepare_class(lesson: str, host: str, port: int, pages_folder: Path) -> None:
     """Check the lesson, choose the teacher's key, and print the addresses of the teacher and of the students.
 
-    The environment variables of classroom mode pass lesson, key and address on to the server. `screens` is the
+    The environment variables of classroom mode pass lesson, key and address on to the server. `pages_folder` is the
     directory of the app's pages.
 
     If the environment variable BERTLAB_CLASS_KEY has a value, that value is the key, so that a service can restart with
@@ -105,7 +113,7 @@ def _prepare_class(lesson: str, host: str, port: int, screens: Path) -> None:
     Raises:
         DataError: there is no such lesson, or its file is invalid.
     """
-    pages = [path.stem.replace("_", "-") for path in screens.glob("*.py")]
+    pages = [path.stem.replace("_", "-") for path in pages_folder.glob("*.py")]
     for path in locate_lesson(lesson).values():
         read_lesson(path, pages)
     lesson_file = Path(lesson).expanduser()

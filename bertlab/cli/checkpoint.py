@@ -12,7 +12,7 @@ from bertlab.cli.query import CheckpointOptions, QueryOptions, open_session, pri
 from bertlab.config.errors import BertlabError
 
 if TYPE_CHECKING:
-    from bertlab.explore.session import Session
+    from bertlab.session import Session
 
 # These fields of bertlab.json are results that were computed with the weights of the checkpoint. If the weights change
 # (`--prune`, `--average`, `--dtype float8`, `--dtype int8`), they are removed, and `validation` is set to {}.
@@ -226,7 +226,7 @@ def _drop_results(record: dict, names: set[str]) -> dict:
 
 def _prune(config: Export, session: "Session") -> tuple["Session", dict, str]:
     """Prune heads. Return the resulting session, the new fields of its record, and a summary."""
-    from bertlab.explore.intervention_syntax import read_heads
+    from bertlab.abilities.surgery.syntax import read_heads
 
     changed_session = session.prune(config.prune, zeroed=config.zeroed)
     heads = read_heads(config.prune, session.config.num_heads)
@@ -249,7 +249,7 @@ def _read_pruned_heads(record: dict) -> set[tuple[int, int]]:
 def _average(config: Export, session: "Session") -> tuple["Session", dict, str]:
     """Average two checkpoints. Return the resulting session, the new fields of its record, and a summary."""
     from bertlab.checkpoints.average import MIN_SIMILARITY, measure_weight_similarity
-    from bertlab.explore.session import load
+    from bertlab.session import load
 
     other = load(config.average)
     changed_session = session.average(other, config.share)

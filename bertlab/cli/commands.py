@@ -8,7 +8,7 @@ class Command:
     """The location of a command's code, and a summary of the command."""
 
     module: str
-    """The module of the command, relative to `bertlab`."""
+    """The module of the command; a name that begins with a dot is relative to `bertlab`."""
     config: str
     """The name of a dataclass in that module. Its fields become the flags."""
     function: str
@@ -23,107 +23,136 @@ class Command:
 
 # one or two words of the command line -> the command that they run
 COMMANDS = {
-    "fill-mask": Command("cli.ask", "FillMask", "fill_mask", "predict the masked words"),
-    "next-sentence": Command("cli.ask", "NextSentence", "next_sentence", "predict whether a sentence follows another"),
-    "answer": Command("cli.ask", "Answer", "answer", "find the answer to a question in a passage"),
-    "classify": Command("cli.ask", "Classify", "classify", "predict a label, or a number (regression), for a text"),
-    "choose": Command("cli.ask", "Choose", "choose", "choose the best continuation of a text"),
-    "tag": Command("cli.ask", "Tag", "tag", "find the named entities in a text"),
-    "embed": Command("cli.sentences", "Embed", "embed", "compute a vector for every text of a file"),
-    "similar": Command("cli.sentences", "Similar", "similar", "find similar texts in a file"),
-    "cluster": Command("cli.sentences", "Cluster", "cluster", "find clusters of similar texts in a file"),
-    "summarise": Command("cli.summarise", "Summarise", "summarise", "choose the sentences that summarise a text"),
-    "writing": Command("cli.writing", "Writing", "writing", "find words that do not fit, and predict the next word"),
-    "attention": Command("cli.explore", "AttentionOptions", "attention", "show where each attention head attends"),
-    "heads": Command("cli.explore", "HeadsOptions", "heads", "measure the effect of each attention head"),
+    "fill-mask": Command(".cli.ask", "FillMask", "fill_mask", "predict the masked words"),
+    "next-sentence": Command(".cli.ask", "NextSentence", "next_sentence", "predict whether a sentence follows another"),
+    "answer": Command(".cli.ask", "Answer", "answer", "find the answer to a question in a passage"),
+    "classify": Command(".cli.ask", "Classify", "classify", "predict a label, or a number (regression), for a text"),
+    "choose": Command(".cli.ask", "Choose", "choose", "choose the best continuation of a text"),
+    "tag": Command(".cli.ask", "Tag", "tag", "find the named entities in a text"),
+    "embed": Command(".cli.sentences", "Embed", "embed", "compute a vector for every text of a file"),
+    "similar": Command(".cli.sentences", "Similar", "similar", "find similar texts in a file"),
+    "cluster": Command(".cli.sentences", "Cluster", "cluster", "find clusters of similar texts in a file"),
+    "summarise": Command(".cli.summarise", "Summarise", "summarise", "choose the sentences that summarise a text"),
+    "writing": Command(".cli.writing", "Writing", "writing", "find words that do not fit, and predict the next word"),
+    "attention": Command(".cli.explore", "AttentionOptions", "attention", "show where each attention head attends"),
+    "heads": Command(".cli.explore", "HeadsOptions", "heads", "measure the effect of each attention head"),
     "logit-lens": Command(
-        "cli.explore", "LogitLensOptions", "logit_lens", "show what each layer would predict (logit lens)"
+        ".cli.explore", "LogitLensOptions", "logit_lens", "show what each layer would predict (logit lens)"
     ),
     "pretraining-example": Command(
-        "cli.pretraining_example", "PretrainingExampleOptions", "pretraining_example",
+        ".cli.pretraining_example",
+        "PretrainingExampleOptions",
+        "pretraining_example",
         "sample one pre-training example and show its losses",
     ),
-    "cost": Command("cli.cost", "CostOptions", "cost", "estimate parameters, FLOP, memory, time and price of a BERT"),
-    "info": Command("cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
-    "export": Command("cli.checkpoint", "Export", "export", "write a quantised, pruned or averaged checkpoint"),
+    "cost": Command(".cli.cost", "CostOptions", "cost", "estimate parameters, FLOP, memory, time and price of a BERT"),
+    "info": Command(".cli.checkpoint", "Info", "info", "describe a checkpoint; list the shipped ones"),
+    "export": Command(".cli.checkpoint", "Export", "export", "write a quantised, pruned or averaged checkpoint"),
     "compress": Command(
-        "training.compression.compress", "CompressConfig", "run", "make a fine-tuned checkpoint smaller and faster"
+        ".training.compression.compress", "CompressConfig", "run", "make a fine-tuned checkpoint smaller and faster"
     ),
     "export-live": Command(
-        "cli.export_live", "ExportLive", "export_live", "write one HTML file that runs a checkpoint in any browser"
+        ".cli.export_live", "ExportLive", "export_live", "write one HTML file that runs a checkpoint in any browser"
     ),
-    "app": Command("cli.app", "App", "app", "open the app in the browser"),
-    "serve": Command("cli.serve", "ServeOptions", "serve", "answer requests over HTTP with a checkpoint's predictions"),
+    "app": Command(".cli.app", "App", "app", "open the app in the browser"),
+    "serve": Command(
+        ".cli.serve", "ServeOptions", "serve", "answer requests over HTTP with a checkpoint's predictions"
+    ),
     "prepare": Command(
-        "training.pretraining.prepare", "PrepareConfig", "run", "turn raw text into a corpus and a vocabulary"
+        ".training.pretraining.prepare", "PrepareConfig", "run", "turn raw text into a corpus and a vocabulary"
     ),
     "pretrain": Command(
-        "training.pretraining.pretrain", "PretrainConfig", "run", "pre-train a BERT on a corpus",
-        recipes="training.pretraining.recipes",
+        ".training.pretraining.pretrain",
+        "PretrainConfig",
+        "run",
+        "pre-train a BERT on a corpus",
+        recipes=".training.pretraining.recipes",
     ),
     "story-world": Command(
-        "cli.story_world", "StoryWorldOptions", "story_world", "write labelled rows about generated stories"
+        ".cli.story_world", "StoryWorldOptions", "story_world", "write labelled rows about generated stories"
     ),
-    "finetune": Command("training.finetune", "FinetuneConfig", "run", "fine-tune a checkpoint on a task"),
-    "evaluate": Command("training.evaluate", "EvaluateConfig", "run", "evaluate a checkpoint or a file of predictions"),
-    "reproduce": Command("cli.reproduce", "ReproduceConfig", "run", "reproduce a table of the paper at small scale"),
+    "finetune": Command(".training.finetune", "FinetuneConfig", "run", "fine-tune a checkpoint on a task"),
+    "evaluate": Command(
+        ".training.evaluate", "EvaluateConfig", "run", "evaluate a checkpoint or a file of predictions"
+    ),
+    "reproduce": Command(".cli.reproduce", "ReproduceConfig", "run", "reproduce a table of the paper at small scale"),
     "export-run": Command(
-        "training.export_run", "ExportRunConfig", "run", "pack a finished run and its snapshots for sharing"
+        ".training.export_run", "ExportRunConfig", "run", "pack a finished run and its snapshots for sharing"
     ),
     "bench pretrain": Command(
-        "bench.pretrain", "PretrainBenchConfig", "run", "compare pre-training speed with transformers"
+        "benchmarks.pretrain", "PretrainBenchConfig", "run", "compare pre-training speed with transformers"
     ),
     "bench finetune": Command(
-        "bench.finetune", "FinetuneBenchConfig", "run", "compare fine-tuning speed with transformers' Trainer"
+        "benchmarks.finetune", "FinetuneBenchConfig", "run", "compare fine-tuning speed with transformers' Trainer"
     ),
     "bench features": Command(
-        "bench.features", "FeaturesBenchConfig", "run", "compare how fast bertlab and transformers prepare SQuAD inputs"
+        "benchmarks.features",
+        "FeaturesBenchConfig",
+        "run",
+        "compare how fast bertlab and transformers prepare SQuAD inputs",
     ),
     "bench lengths": Command(
-        "bench.lengths", "LengthsBenchConfig", "run", "measure pre-training speed by sequence length"
+        "benchmarks.lengths", "LengthsBenchConfig", "run", "measure pre-training speed by sequence length"
     ),
     "bench step": Command(
-        "bench.training_step", "StepBenchConfig", "run", "measure the speed of individual parts of a training step"
+        "benchmarks.training_step", "StepBenchConfig", "run", "measure the speed of individual parts of a training step"
     ),
     "bench prepare": Command(
-        "bench.prepare", "PrepareBenchConfig", "run", "measure the speed and memory of bertlab prepare"
+        "benchmarks.prepare", "PrepareBenchConfig", "run", "measure the speed and memory of bertlab prepare"
     ),
     "bench cost": Command(
-        "bench.cost", "CostBenchConfig", "run", "compare the estimates of bertlab cost with real training steps"
+        "benchmarks.cost", "CostBenchConfig", "run", "compare the estimates of bertlab cost with real training steps"
     ),
     "bench finetune-parity": Command(
-        "bench.finetune_parity", "ParityBenchConfig", "run", "compare fine-tuning results with transformers"
+        "benchmarks.finetune_parity", "ParityBenchConfig", "run", "compare fine-tuning results with transformers"
     ),
     "bench families": Command(
-        "bench.families", "FamiliesBenchConfig", "run", "compare BERT with five later families in equal training time"
+        "benchmarks.families",
+        "FamiliesBenchConfig",
+        "run",
+        "compare BERT with five later families in equal training time",
     ),
-    "bench app": Command("bench.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
+    "bench app": Command("benchmarks.app", "AppBenchConfig", "run", "measure response times of the app in a browser"),
     "bench classroom": Command(
-        "bench.classroom", "ClassroomBenchConfig", "run", "measure response times of the app with thirty students"
+        "benchmarks.classroom", "ClassroomBenchConfig", "run", "measure response times of the app with thirty students"
     ),
     "bench attention-view": Command(
-        "bench.attention_view", "AttentionViewBenchConfig", "run", "compare the attention view's speed with bertviz"
+        "benchmarks.attention_view",
+        "AttentionViewBenchConfig",
+        "run",
+        "compare the attention view's speed with bertviz",
     ),
     "bench time-machine": Command(
-        "bench.time_machine",
+        "benchmarks.time_machine",
         "TimeMachineBenchConfig",
         "run",
         "measure frame times of the page that replays the snapshots of a run",
     ),
     "bench live": Command(
-        "bench.live", "LiveBenchConfig", "run", "measure how fast the HTML file of bertlab export-live is in a browser"
+        "benchmarks.live",
+        "LiveBenchConfig",
+        "run",
+        "measure how fast the HTML file of bertlab export-live is in a browser",
     ),
     "bench writing": Command(
-        "bench.writing", "WritingBenchConfig", "run", "measure spelling and spacing suggestions on artificial errors"
+        "benchmarks.writing",
+        "WritingBenchConfig",
+        "run",
+        "measure spelling and spacing suggestions on artificial errors",
     ),
     "bench serve": Command(
-        "bench.serve", "ServeBenchConfig", "run", "measure how much each optimisation speeds up classification on a CPU"
+        "benchmarks.serve",
+        "ServeBenchConfig",
+        "run",
+        "measure how much each optimisation speeds up classification on a CPU",
     ),
     "bench serve-load": Command(
-        "bench.serve_load", "ServeLoadBenchConfig", "run", "measure bertlab serve under load and during failures"
+        "benchmarks.serve_load", "ServeLoadBenchConfig", "run", "measure bertlab serve under load and during failures"
     ),
-    "bench report": Command("bench.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"),
-}  # fmt: skip
+    "bench report": Command(
+        "benchmarks.results", "ReportConfig", "run", "write BENCHMARKS.md from the recorded results"
+    ),
+}
 
 ALIASES = {"nsp": "next-sentence", "attend": "attention", "lens": "logit-lens", "bench": "bench pretrain"}
 """Another spelling of a command, or its older name -> the command. The list of commands omits these. `bench` with flags

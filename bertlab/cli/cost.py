@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from bertlab.abilities.cost.workload import Precision, Task
 from bertlab.config.presets import PRESETS, get_preset
-from bertlab.explore.cost.workload import Precision, Task
 
 if TYPE_CHECKING:
-    from bertlab.explore.cost import Workload
+    from bertlab.abilities.cost import Workload
 
 Preset = Literal[tuple(PRESETS)]
 OptionalCount = Annotated[int | None, tyro.conf.arg(metavar="INT")]
@@ -77,7 +77,7 @@ def make_workload(config: CostOptions) -> "Workload":
     Raises:
         BertlabError: the sizes do not fit together, or are too large.
     """
-    from bertlab.explore.cost import Workload
+    from bertlab.abilities.cost import Workload
     from bertlab.training.devices import resolve_device
 
     base = get_preset(config.preset)
@@ -100,9 +100,9 @@ def make_workload(config: CostOptions) -> "Workload":
 
 def cost(config: CostOptions) -> None:
     """Print the estimate, and the measurement with `--measure`."""
-    from bertlab.explore.cost import estimate
-    from bertlab.explore.cost.hardware import GPU_SHARE, GPUS
-    from bertlab.explore.cost.runs import estimate_runs
+    from bertlab.abilities.cost import estimate
+    from bertlab.abilities.cost.hardware import GPU_SHARE, GPUS
+    from bertlab.abilities.cost.runs import estimate_runs
 
     result = estimate(make_workload(config))
     runs = estimate_runs(
@@ -110,7 +110,7 @@ def cost(config: CostOptions) -> None:
     )
     comparison = None
     if config.measure:
-        from bertlab.bench.cost import compare_step
+        from bertlab.abilities.cost.measure import compare_step
 
         comparison = compare_step(result.workload, share=config.peak_share)
     if config.json:
@@ -123,7 +123,7 @@ def cost(config: CostOptions) -> None:
         output |= {"measured": asdict(comparison)} if comparison else {}
         print(json.dumps(output))
         return
-    from bertlab.views.terminal_cost import comparison_lines, cost_lines, run_lines
+    from bertlab.abilities.cost.lines import comparison_lines, cost_lines, run_lines
 
     print("\n".join([*cost_lines(result), "", *run_lines(runs, config.steps)]))
     if comparison:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import bertlab
+from bertlab.checkpoints.assets import REPOSITORY
 from bertlab.cli.commands import ALIASES, BENCH_HELP, COMMANDS, HELP
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError
@@ -85,13 +86,17 @@ def _run(arguments: list[str]) -> int:
     name, arguments = _find_command(arguments)
     command = COMMANDS[name]
     _shorten_thread_spinning(name)
+    if name.startswith("bench"):
+        if not (REPOSITORY / "benchmarks").is_dir():  # the installed package has no benchmarks
+            raise BertlabError("bench-needs-clone")
+        sys.path.append(str(REPOSITORY))
     try:
-        module = import_module(f"bertlab.{command.module}")
+        module = import_module(command.module, "bertlab")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("bertlab"):
+        if error.name is None or error.name.startswith(("bertlab", "benchmarks")):
             raise
         raise BertlabError("command-needs-package", command=name, package=error.name) from None
-    recipes = import_module(f"bertlab.{command.recipes}") if command.recipes else None
+    recipes = import_module(command.recipes, "bertlab") if command.recipes else None
     # A recipe changes the defaults. Some recipes depend on parsed flags; the arguments are then parsed a second time.
     recipe = recipes.recipe_from_arguments(arguments) if recipes else None
     config = _parse(getattr(module, command.config), f"bertlab {name}", arguments, recipe)

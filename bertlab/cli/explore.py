@@ -86,8 +86,8 @@ class HeadsOptions(QueryOptions):
 
 def heads(config: HeadsOptions) -> None:
     """Print the effect of each head or, with --intervention, the prediction before and after the intervention."""
+    from bertlab.abilities.surgery.lines import effect_lines, prediction_change_lines
     from bertlab.tasks.registry import TASK_TYPES
-    from bertlab.views.terminal_change import effect_lines, prediction_change_lines
 
     (text,) = read_texts(config.text)
     session = open_session(
@@ -121,7 +121,7 @@ class LogitLensOptions(PairQuery):
 
 def logit_lens(config: LogitLensOptions) -> None:
     """Print the prediction of each layer or, with --beams, the best ways to fill all masks together."""
-    from bertlab.views.terminal_change import joint_lines, lens_lines
+    from bertlab.abilities.surgery.lines import joint_lines, lens_lines
 
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)

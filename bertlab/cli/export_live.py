@@ -49,8 +49,8 @@ def export_live(config: ExportLive) -> None:
 
     from tqdm import tqdm
 
-    from bertlab.explore.session import load
-    from bertlab.views.live import write_live_page
+    from bertlab.abilities.live.export import write_live_page
+    from bertlab.session import load
 
     path = config.out.expanduser()
     if path.exists() and not config.replace:

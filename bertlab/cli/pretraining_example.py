@@ -38,7 +38,7 @@ class PretrainingExampleOptions(TextQuery):
 
 def pretraining_example(config: PretrainingExampleOptions) -> None:
     """Print the example, its predictions and its losses."""
-    from bertlab.views.terminal_pretraining import example_lines
+    from bertlab.abilities.pretraining_example.lines import example_lines
 
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)

@@ -12,7 +12,7 @@ from bertlab.config.errors import TextError
 from bertlab.config.languages import Message, detect_language, languages, list_message_ids
 
 if TYPE_CHECKING:
-    from bertlab.explore.session import Session
+    from bertlab.session import Session
 
 Text = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")]
 OptionalText = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[TEXT]")]
@@ -78,7 +78,8 @@ def open_session(config: CheckpointOptions, command: str = "fill-mask", *texts: 
     Raises:
         CheckpointError: the checkpoint is missing or cannot be opened.
     """
-    from bertlab.explore.session import default_checkpoint, load
+    from bertlab.session import load
+    from bertlab.tasks.registry import default_checkpoint
 
     if config.checkpoint is not None:
         session = load(config.checkpoint)
@@ -112,12 +113,12 @@ def print_result(
     Args:
         config: the options of the command.
         session: the session that computed the result.
-        result: a dataclass of `bertlab.explore.results`, or a dictionary of them.
+        result: a dataclass of `bertlab.abilities.results`, or a dictionary of them.
         make_lines: returns the lines to print. It is called only without `--json`.
         command: the name of the command if `describe_result` changes the JSON form of its result, otherwise "".
     """
     if config.json:
-        from bertlab.explore.command_results import describe_result
+        from bertlab.abilities.command_results import describe_result
 
         print(json.dumps({"checkpoint": session.name} | describe_result(command, result)))
     else:

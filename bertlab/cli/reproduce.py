@@ -4,11 +4,12 @@ import json
 
 from tqdm import tqdm
 
+from bertlab.abilities.surgery import ablation_figures as ablation
 from bertlab.config.files import write_atomically
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES
 from bertlab.training.paper.config import ReproduceConfig
 from bertlab.training.paper.reproduce import read_benchmark, read_table, reproduce
-from bertlab.views import ablation, benchmarks
+from bertlab.views import benchmarks
 
 __all__ = ["ReproduceConfig", "run"]
 

@@ -15,8 +15,8 @@ from bertlab.cli.query import CheckpointOptions, QueryOptions, print_result
 from bertlab.config.languages import Message, detect_language
 
 if TYPE_CHECKING:
-    from bertlab.explore.sentence_vectors import SentenceVectors
-    from bertlab.explore.session import Session
+    from bertlab.abilities.sentences.vectors import SentenceVectors
+    from bertlab.session import Session
     from bertlab.text.readers.text_file import TextFile
 
 Item = TypeVar("Item")
@@ -61,8 +61,8 @@ def embed(config: Embed) -> None:
     Raises:
         BertlabError: the name of the output file has an unknown suffix, or the file cannot be written.
     """
+    from bertlab.abilities.sentences.vector_files import VECTOR_SUFFIXES, write_vectors
     from bertlab.config.errors import BertlabError
-    from bertlab.explore.vector_files import VECTOR_SUFFIXES, write_vectors
 
     if config.out.suffix not in VECTOR_SUFFIXES:  # check this first, because computing the vectors may take long
         raise BertlabError("vectors-suffix-unknown", path=config.out, suffixes=list(VECTOR_SUFFIXES))
@@ -92,8 +92,8 @@ class Similar(FileOptions, QueryOptions):
 
 def similar(config: Similar) -> None:
     """Print the texts most similar to the query, or the most similar pairs."""
-    from bertlab.explore.sentence_vectors import find_neighbours, find_similar_pairs
-    from bertlab.views import terminal_sentences
+    from bertlab.abilities.sentences import lines as terminal_sentences
+    from bertlab.abilities.sentences.vectors import find_neighbours, find_similar_pairs
 
     file, session, vectors = _compute_vectors(config)
     if config.query is not None:
@@ -137,9 +137,9 @@ class Cluster(FileOptions, QueryOptions):
 
 def cluster(config: Cluster) -> None:
     """Print the clusters, and write them to --out if it is given."""
+    from bertlab.abilities.sentences import lines as terminal_sentences
+    from bertlab.abilities.sentences.clusters import MIN_TEXTS, cluster_sentences
     from bertlab.config.files import write_atomically
-    from bertlab.explore.clusters import MIN_TEXTS, cluster_sentences
-    from bertlab.views import terminal_sentences
 
     file, session, vectors = _compute_vectors(config)
     if len(set(file.texts)) < MIN_TEXTS:
@@ -158,7 +158,8 @@ def cluster(config: Cluster) -> None:
 
 def _compute_vectors(config: FileOptions) -> tuple["TextFile", "Session", "SentenceVectors"]:
     """Read the texts, open the checkpoint and compute the vectors, with a progress bar on standard error."""
-    from bertlab.explore.session import default_checkpoint, load
+    from bertlab.session import load
+    from bertlab.tasks.registry import default_checkpoint
     from bertlab.text.readers.text_file import read_texts
 
     file = read_texts(config.file, config.column, config.id_column)

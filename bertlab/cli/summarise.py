@@ -56,8 +56,8 @@ class Summarise(QueryOptions):
 
 def summarise(config: Summarise) -> None:
     """Print the summaries and, if there are references, ROUGE."""
-    from bertlab.explore.summary import compare_with_references, summarise_texts
-    from bertlab.views import terminal_summary
+    from bertlab.abilities.summary import lines as terminal_summary
+    from bertlab.abilities.summary.compute import compare_with_references, summarise_texts
 
     documents = _read_documents(config)
     session = open_session(config, "embed", *documents.texts[:LANGUAGE_SAMPLE_SIZE])

@@ -49,8 +49,8 @@ class Writing(QueryOptions):
 
 def writing(config: Writing) -> None:
     """Print the surprising words, the suggestions and the next words."""
+    from bertlab.abilities.writing import lines as terminal_writing
     from bertlab.config.languages import languages
-    from bertlab.views import terminal_writing
 
     (text,) = read_texts(config.text)
     session = open_session(config, "fill-mask", text)

@@ -36,7 +36,7 @@ OPTIMIZER_STATE_KEYS = {"momentum": "momentum_buffer"}
 """Names of optimiser state in `state.safetensors`, before the name of the parameter."""
 
 BENCH_RESULT_KEYS = {"aim": "target"}
-"""Fields of a row of `bench/results.jsonl`."""
+"""Fields of a row of `benchmarks/results.jsonl`."""
 
 PARITY_KEYS = {"measure": "metric", "figures": "metrics"}
 """Fields of a row of `results.json`, which `bertlab bench finetune-parity` writes."""

@@ -18,7 +18,7 @@ from bertlab.config.errors import BertlabError, CheckpointError, MissingHead
 from bertlab.serving.options import Precision
 
 if TYPE_CHECKING:
-    from bertlab.explore.queries import Query
+    from bertlab.abilities.queries import Query
 
 Result = TypeVar("Result")
 
@@ -86,10 +86,10 @@ class BatchPredictor:
     def __init__(self, source: str, precision: Precision, batch_size: int):
         import torch
 
+        from bertlab.abilities import command_results, queries
         from bertlab.checkpoints import checkpoint
-        from bertlab.explore import command_results, queries
-        from bertlab.explore.session import Session
         from bertlab.nn.onnx_model import OnnxBert
+        from bertlab.session import Session
 
         torch.set_num_threads(1)
         self.session = Session(checkpoint.load(source, dtype=getattr(torch, precision)))

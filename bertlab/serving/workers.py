@@ -24,7 +24,7 @@ fork server has already imported PyTorch."""
 def start_fork_server() -> None:
     """Start the process that workers are forked from; it ignores SIGTERM."""
     if CAN_FORK:
-        CONTEXT.set_forkserver_preload(["bertlab.explore.session", "bertlab.explore.queries"])
+        CONTEXT.set_forkserver_preload(["bertlab.session", "bertlab.abilities.queries"])
         # SIGTERM may reach all processes of a group. A process started while this one ignores SIGTERM ignores it too.
         handler = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:

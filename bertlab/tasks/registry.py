@@ -5,7 +5,10 @@
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+from bertlab.checkpoints.locate import find_first_shipped_checkpoint
+from bertlab.config.languages import DEFAULT, rank_shipped_checkpoints
 from bertlab.nn.bert import Bert
 from bertlab.tasks.classification import ClassificationTask
 from bertlab.tasks.masked_lm import MaskedLMTask
@@ -90,3 +93,17 @@ def list_types_for_model(model: Bert) -> list[TaskType]:
 def list_types_for_command(command: str) -> list[TaskType]:
     """List the task types whose predictions a command makes; the command `classify` has two of them."""
     return [task_type for task_type in TASK_TYPES.values() if task_type.command == command]
+
+
+def default_checkpoint(command: str = "fill-mask", language: str = DEFAULT) -> Path:
+    """Find the shipped checkpoint for a command: one fine-tuned for it or, if there is none, a pre-trained one.
+
+    Args:
+        command: the command, such as "answer", "classify" or "fill-mask".
+        language: the language of the texts; if no checkpoint for this language is shipped, an English one is used.
+
+    Raises:
+        CheckpointError: no such checkpoint is shipped.
+    """
+    task_types = list_types_for_command(command)
+    return find_first_shipped_checkpoint(rank_shipped_checkpoints(task_types[0].name if task_types else "", language))

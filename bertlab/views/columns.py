@@ -8,16 +8,21 @@ Shape legend: T tokens, U compared units (tokens or words), N heads, L layers (i
 M layers of the second side. The two sides are two models or two texts; see `explore.compare`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertlab.explore.block import BlockMap
-from bertlab.explore.compare import Comparison
-from bertlab.explore.results import HeadEffects, Lens, PredictionChange, SpanXray
-from bertlab.explore.rollout import Rollout
 from bertlab.views.export import Columns
 from bertlab.views.token_labels import token_labels
+
+if TYPE_CHECKING:
+    from bertlab.abilities.attention.block import BlockMap
+    from bertlab.abilities.attention.rollout import Rollout
+    from bertlab.abilities.compare.compute import Comparison
+    from bertlab.abilities.results import HeadEffects, Lens, PredictionChange, SpanXray
 
 
 def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) -> Columns:

@@ -7,14 +7,16 @@ are in the interface language `lang`, unless the caller passes other texts.
 Shape legend: T tokens, H hidden, L layers, N attention heads.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render, render_all
-from bertlab.explore.results import AttentionMap, InputMap, NeuronMap
 from bertlab.tasks.masked_lm import Candidate, MaskFill, Original
 from bertlab.tasks.sentence_pair import NextSentence
 from bertlab.tasks.span.answer import Answers
@@ -22,6 +24,9 @@ from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.shortening import shorten
 from bertlab.views.token_labels import token_labels
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import AttentionMap, InputMap, NeuronMap
 
 BLUE, ORANGE, GREY = PALETTE["blue"], PALETTE["orange"], PALETTE["grey"]
 COLOURS, GRID = PALETTE["series"], PALETTE["grid"]

@@ -1,13 +1,18 @@
 """Write a view as one HTML file that contains its payload, script and style and needs neither network nor server."""
 
+from __future__ import annotations
+
 import base64
 from html import escape
+from typing import TYPE_CHECKING
 
 from bertlab.config.languages import DEFAULT, render
-from bertlab.explore.results import AttentionMap, NeuronMap
-from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, payload
 from bertlab.views.palette import PALETTE
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import AttentionMap, NeuronMap
+    from bertlab.abilities.timeline.compute import Timeline
 
 # The content security policy prevents the page from fetching or sending anything.
 _PAGE = """<!doctype html>

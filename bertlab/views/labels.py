@@ -1,12 +1,14 @@
 """Figures of the predictions of fine-tuned models: label probabilities, effects of words, entities in their text."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, list_message_ids, render
-from bertlab.explore.results import WordEffects
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.entity_spans import is_entity_scheme
 from bertlab.tasks.tag_prediction import Tags
@@ -15,6 +17,9 @@ from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import PASSAGE_STYLE, escape_html
 from bertlab.views.shortening import display_width, shorten
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import WordEffects
 
 # (colour, line style) of an entity type. Six types have distinct colours; the line styles, for readers who cannot tell
 # colours apart, repeat after four.

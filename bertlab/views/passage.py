@@ -4,15 +4,20 @@ Marks have a semi-transparent colour and a border, so that they are readable in 
 vision. Styles are inline, because a host that sanitises HTML may drop style elements.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from bertlab.explore.results import TokenRow
 from bertlab.tasks.span.answer import Answer
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.token_labels import token_labels
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import TokenRow
 
 # a colour, and a line style for readers who cannot tell the colours apart
 _MARKS = tuple(zip(PALETTE["marks"], ("solid", "dashed", "dotted", "double"), strict=False))

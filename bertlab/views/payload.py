@@ -7,18 +7,23 @@ header lists, each a zlib stream. One block is one layer or one head, so that a 
 Shape legend: T tokens, N heads, L layers, D head size, S snapshots, W candidate tokens of a mask.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertlab.config.errors import BertlabError
-from bertlab.explore.results import AttentionMap, NeuronMap, TokenRow
-from bertlab.explore.timeline import Timeline
 from bertlab.views.token_labels import token_labels, word_indices
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import AttentionMap, NeuronMap, TokenRow
+    from bertlab.abilities.timeline.compute import Timeline
 
 MAGIC = b"BLAB"  # the first bytes of every payload
 # attention maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time

@@ -5,14 +5,16 @@ Control characters in a text are replaced, so that the text cannot move the curs
 Shape legend: T tokens, N heads, L layers.
 """
 
+from __future__ import annotations
+
 import math
 import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertlab.config.text_table import format_table, measure_display_width
-from bertlab.explore.results import AttentionMap
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.entity_spans import is_entity_scheme
 from bertlab.tasks.masked_lm import MaskFill
@@ -22,6 +24,9 @@ from bertlab.tasks.span.answer import Answers
 from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.numbers import percent
 from bertlab.views.token_labels import token_labels
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import AttentionMap
 
 BAR_WIDTH = 24  # maximum width of a bar, in columns of the terminal
 CONTEXT_CHARACTERS = 160  # characters of the passage that are shown before an answer, and as many after it

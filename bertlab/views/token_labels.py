@@ -1,8 +1,12 @@
 """Show tokens as readable text, and find the word that each token belongs to."""
 
-from collections.abc import Iterable
+from __future__ import annotations
 
-from bertlab.explore.results import TokenRow
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import TokenRow
 
 
 def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
@@ -17,6 +21,7 @@ def word_indices(tokens: Iterable[TokenRow]) -> list[int]:
     (Ġ, ▁), a token without the mark that begins with a letter or digit continues a word if it directly follows another
     letter or digit.
 
+    >>> from bertlab.abilities.results import TokenRow
     >>> word_indices([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
     [0, 0]
     """

@@ -3,15 +3,21 @@
 A widget holds one result and the state of its view, which is synchronised with the browser in both directions.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import anywidget
 import plotly.graph_objects as go
 import traitlets
 
 from bertlab.config.languages import DEFAULT
-from bertlab.explore.results import AttentionMap, NeuronMap
-from bertlab.explore.timeline import Timeline
 from bertlab.views import assets, figures, html
 from bertlab.views.payload import AttentionPack, neuron_bytes, timeline_bytes
+
+if TYPE_CHECKING:
+    from bertlab.abilities.results import AttentionMap, NeuronMap
+    from bertlab.abilities.timeline.compute import Timeline
 
 
 class AttentionWidget(anywidget.AnyWidget):

@@ -25,7 +25,8 @@ import numpy as np
 
 import bertlab
 from bertlab.lessons import check, language, pick, show, show_table
-from bertlab.views import figures, positions
+from bertlab.views import figures
+from bertlab.abilities.wordpiece import position_figures as positions
 
 session = bertlab.load(pick(en="strongest", ko="korean"))
 vocabulary = session.tokenizer.tokens(list(range(session.tokenizer.vocab_size)))

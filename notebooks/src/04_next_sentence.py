@@ -24,7 +24,8 @@ import torch
 
 import bertlab
 from bertlab.lessons import check, language, pick, show, show_table
-from bertlab.views import figures, pair_laboratory
+from bertlab.views import figures
+from bertlab.abilities.next_sentence import figures as pair_laboratory
 
 session = bertlab.load(pick(en="strongest", ko="korean"))
 first = pick(en="The ferry could not leave because of the storm.", ko="폭풍 때문에 여객선이 떠나지 못했다.")

@@ -28,7 +28,7 @@ import numpy as np
 import bertlab
 from bertlab.checkpoints.checkpoint import read_record
 from bertlab.checkpoints.history import find_snapshots, read_log
-from bertlab.explore.timeline import timeline
+from bertlab.abilities.timeline.compute import timeline
 from bertlab.lessons import check, is_fast, language, pick, show, show_table
 from bertlab.text.story_world.world import StoryWorld
 from bertlab.training.pretraining.cloze import read_clozes

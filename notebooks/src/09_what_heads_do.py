@@ -27,7 +27,8 @@ import numpy as np
 
 import bertlab
 from bertlab.lessons import check, language, pick, show, show_table
-from bertlab.views import change_figures, labels
+from bertlab.views import labels
+from bertlab.abilities.surgery import figures as change_figures
 
 session = bertlab.load(pick(en="strongest", ko="korean"))
 sentence = pick(en="He opened the [MASK] and went out.", ko="그는 서울에서 태어나 대학교를 [MASK]하였다.")

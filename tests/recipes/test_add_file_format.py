@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from bertlab_app.parts import files
 from support.pages import errors, open_page
 
-from bertlab.app.parts import files
 from bertlab.checkpoints import checkpoint
 from bertlab.cli import main
 from bertlab.config.languages import Message

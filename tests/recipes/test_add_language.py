@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.pages import errors, open_page
 
+from bertlab.abilities.answer import span_attention
 from bertlab.config import languages
-from bertlab.views import span_attention
 
 
 @pytest.fixture

@@ -3,17 +3,17 @@
 import shutil
 
 import pytest
+from bertlab_app import registry
 from support.pages import open_page
 
-from bertlab.app import pages
 from bertlab.config import languages
 
 SCRIPT = """
 import streamlit as st
 
-from bertlab.app import fields, frame, selection
-from bertlab.app.data import cached_results
-from bertlab.app.i18n import t
+from bertlab_app import fields, frame, selection
+from bertlab_app.data import cached_results
+from bertlab_app.i18n import t
 
 frame.heading("longest-token")
 text = fields.text_line(st, t("longest-token-text"), "green tea", key="a")
@@ -39,9 +39,9 @@ def longest_token(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTLAB_LOCALES", str(tmp_path / "locales"))
     for cached in (languages.languages, languages._load_bundle):
         cached.cache_clear()
-    pages.register("longest-token", ":material/straighten:", "inspect", script)
+    registry.register("longest-token", ":material/straighten:", "inspect", script)
     yield
-    del pages.PAGES["longest-token"]
+    del registry.PAGES["longest-token"]
     monkeypatch.undo()
     for cached in (languages.languages, languages._load_bundle):
         cached.cache_clear()
@@ -52,4 +52,4 @@ def test_a_new_page_opens_and_shows_its_result(longest_token, shipped):
     assert not page.exception
     (metric,) = page.metric
     assert len(metric.value) > 1
-    assert "longest-token" in [page.name for page in pages.list_pages("inspect")]
+    assert "longest-token" in [page.name for page in registry.list_pages("inspect")]

@@ -11,8 +11,8 @@ from streamlit.util import calc_hash
 config.set_option("server.address", "localhost")  # as `bertlab app` does; else only some paths may be opened
 # Streamlit reads the metadata of every installed package for each AppTest, which takes longer than most pages do.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
-APP = Path(__file__).parents[2] / "bertlab" / "app"
-SCREENS = sorted(path.stem for path in (APP / "screens").glob("*.py"))
+APP = Path(__file__).parents[2] / "app" / "bertlab_app"
+SCREENS = sorted(path.stem for path in (APP / "pages").glob("*.py"))
 PAGES = [screen.replace("_", "-") for screen in SCREENS]
 SHORT = {
     "judged": "Green tea.",
@@ -35,7 +35,7 @@ def open_page(screen: str, state: dict | None = None, **parameters: str) -> AppT
 
 def open_example_page(screen: str, state: dict | None = None, **parameters: str) -> AppTest:
     """A page as a link with these parameters opens it, with the page's own example texts."""
-    app = AppTest.from_file(str(APP / "streamlit_app.py"), default_timeout=300)
+    app = AppTest.from_file(str(APP.parent / "streamlit_app.py"), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value
     for name, value in (state or {}).items():

@@ -1,6 +1,6 @@
 """A run of `bertlab bench serve` with made-up results."""
 
-from bertlab.bench.serve_rows import PEERS, STEPS, ServingRun, StepResult
+from bertlab.abilities.cost.serving_rows import PEERS, STEPS, ServingRun, StepResult
 
 
 def make_run(**changes) -> ServingRun:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bertlab.explore.results import AttentionMap, NeuronMap, TokenRow
+from bertlab.abilities.results import AttentionMap, NeuronMap, TokenRow
 
 A = ["the", "lamp", "on", "the", "pier", "went", "out"]
 B = ["so", "the", "boat", "waited", "오래", "기다렸다"]

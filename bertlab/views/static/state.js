@@ -1,4 +1,4 @@
-// The state of the attention view, its validation for an input, and undo. bertlab/app/url.py uses the same names in the address.
+// The state of the attention view, its validation for an input, and undo. app/bertlab_app/url.py uses the same names in the address.
 import { FILTERS } from "./data.js";
 
 /**

@@ -1,5 +1,5 @@
 // A lesson beside the views: what a step says, its question, the reader's own guess, and then the answer.
-// views/live_lessons.py prepares the steps; their texts are HTML that was made from Markdown without HTML in it.
+// abilities/live/lessons.py prepares the steps; their texts are HTML that was made from Markdown without HTML in it.
 import { element } from "../dom.js";
 import { format } from "./panels.js";
 

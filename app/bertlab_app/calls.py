@@ -1,0 +1,198 @@
+"""Calls to the library, each returning its result together with Python code that reproduces it.
+
+A page names a function and its arguments once. Both the result and the code are made from them, so the code that a page
+shows always computes the result that the page shows.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bertlab.views import export
+from bertlab_app import access
+from bertlab_app.data import cached_results, sessions
+
+STATE = "STATE"  # a placeholder in the code of a canvas view; the browser replaces it with the view's current state
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A value and the Python code that computes it."""
+
+    result: Any
+    """The value."""
+    code: str
+    """The Python expression, such as "result" or "result[0]"."""
+    steps: tuple[str, ...] = ()
+    """The imports and assignments that the expression needs."""
+    checkpoint: sessions.CheckpointKey | None = None
+    """The checkpoint that the code opens as `session`; None if the code needs none."""
+
+    def __getitem__(self, key: object) -> "Expression":
+        return Expression(self.result[key], f"{self.code}[{key!r}]", self.steps, self.checkpoint)
+
+    def field(self, name: str) -> "Expression":
+        """Return the expression of an attribute of the value."""
+        return Expression(getattr(self.result, name), f"{self.code}.{name}", self.steps, self.checkpoint)
+
+    def script(self, *further_steps: str) -> str:
+        """Write a Python script with the steps of this expression, followed by `further_steps`."""
+        source = sessions.loadable_name(self.checkpoint) if self.checkpoint else ""
+        return export.python_lines(source, dict.fromkeys((*self.steps, *further_steps)))
+
+
+def call_session(
+    checkpoint: sessions.CheckpointKey, method: str, /, *arguments, progress: Callable | None = None, **options
+) -> Expression:
+    """Call a method of `Session`. The generated code assigns its result to the variable `result`.
+
+    Args:
+        checkpoint: the checkpoint to open.
+        method: the name of the method.
+        arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
+            and the generated code contains its code.
+        progress: reports the progress of a long computation, as in `cached_results.compute`; the generated code omits
+            this argument.
+        options: its keyword arguments.
+
+    Raises:
+        BertlabError: any error that the method raises.
+    """
+    values, keywords = _evaluate(arguments), _evaluate(options)
+    result = cached_results.compute(checkpoint, method, *values, progress=progress, **keywords)
+    session = Expression(None, "session", checkpoint=checkpoint)
+    return assign("result", _make_call(f"session.{method}", result, (arguments, options, session)))
+
+
+def call_function(
+    function: Callable, /, *arguments, compute_with: Callable | None = None, steps: tuple[str, ...] = (), **options
+) -> Expression:
+    """Call a function of the library.
+
+    Args:
+        function: the function that the generated code imports and calls.
+        arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
+            and the generated code contains its code.
+        compute_with: a function with the same arguments that computes the result in the app, such as a cached version
+            of `function`; the generated code still calls `function`.
+        steps: further imports and assignments that the generated code needs.
+        options: its keyword arguments.
+
+    Raises:
+        BertlabError: any error that the function raises.
+    """
+    result = (compute_with or function)(*_evaluate(arguments), **_evaluate(options))
+    return replace(describe_call(function, *arguments, steps=steps, **options), result=result)
+
+
+def describe_call(function: Callable, *arguments, steps: tuple[str, ...] = (), **options) -> Expression:
+    """Describe a call of a function of the library without calling it: the value of the expression is None.
+
+    The arguments are those of `call_function`.
+    """
+    steps = (f"from {function.__module__} import {function.__name__}", *steps)
+    return _make_call(function.__name__, None, (arguments, options), steps)
+
+
+def assign(name: str, value: object) -> Expression:
+    """Assign a value to a variable in the generated code, for example a long text that several calls use."""
+    step = f"{name} = {_write_code(value)}"
+    return Expression(_evaluate(value), name, (*_collect_steps(value), step), _find_checkpoint(value))
+
+
+def make_path_expression(path: Path) -> Expression:
+    """Make the expression of a path. The code writes it as `access.format_path` does."""
+    return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
+
+
+def write_canvas_code(
+    view: Expression, make_html: Callable, file_name: str, figure: Callable | None = None, *state_keys: str
+) -> str:
+    """Write the Python code that saves a canvas view as an HTML file and, optionally, draws a figure of its data.
+
+    Args:
+        view: the data of the view.
+        make_html: the function of `bertlab.views.html` that makes the contents of the file.
+        file_name: the name of the file.
+        figure: the function that draws a figure of the view. If it is None, the code draws no figure.
+        state_keys: keys of the view's state. The values under these keys are the arguments of `figure` after `view`.
+
+    Returns:
+        The code. It assigns `STATE`, which the browser replaces, to the variable `state`.
+    """
+    imports = ["from pathlib import Path", f"from {make_html.__module__} import {make_html.__name__}"]
+    steps = [
+        f'page = {make_html.__name__}({view.code}, options={{"state": state}})',
+        f'Path({file_name!r}).write_text(page, encoding="utf-8")',
+    ]
+    if figure:
+        imports.append(f"from {figure.__module__} import {figure.__name__}")
+        values = ", ".join([view.code, *(f"state[{key!r}]" for key in state_keys)])
+        steps.append(f"figure = {figure.__name__}({values})")
+    import_lines, other_lines = view.script(*imports, *steps).split("\n\n", 1)
+    # The browser replaces the first occurrence of STATE. This line comes before the checkpoint's path and the texts,
+    # which may also contain this word.
+    return f"{import_lines}\n\nstate = {STATE}  # as on the screen\n{other_lines}"
+
+
+def _make_call(name: str, result: object, parts: tuple, steps: tuple[str, ...] = ()) -> Expression:
+    """Make the expression of a call.
+
+    Args:
+        name: the name of the function in the code.
+        result: the result of the call.
+        parts: the tuple of positional arguments, the dictionary of keyword arguments, and possibly further expressions
+            whose steps or checkpoint the call needs.
+        steps: further steps that the call needs.
+    """
+    arguments, options = parts[:2]
+    argument_codes = [*map(_write_code, arguments), *(f"{key}={_write_code(value)}" for key, value in options.items())]
+    return Expression(
+        result, f"{name}({', '.join(argument_codes)})", (*steps, *_collect_steps(parts)), _find_checkpoint(parts)
+    )
+
+
+def _collect_expressions(value: object) -> list[Expression]:
+    """Collect the expressions in a value, including those nested in tuples, lists and dictionaries."""
+    if isinstance(value, Expression):
+        return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, tuple | list):
+        return [expression for part in value for expression in _collect_expressions(part)]
+    return []
+
+
+def _collect_steps(value: object) -> list[str]:
+    """Collect the steps of all expressions in a value."""
+    return [step for expression in _collect_expressions(value) for step in expression.steps]
+
+
+def _find_checkpoint(value: object) -> sessions.CheckpointKey | None:
+    """Find the checkpoint of the first expression in a value that has a checkpoint; None if no expression has one."""
+    checkpoints = (expression.checkpoint for expression in _collect_expressions(value))
+    return next(filter(None, checkpoints), None)
+
+
+def _evaluate(value: object):
+    """Replace the expressions in a value with their results."""
+    if isinstance(value, Expression):
+        return value.result
+    if not _collect_expressions(value):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _evaluate(part) for key, part in value.items()}
+    return type(value)(map(_evaluate, value))
+
+
+def _write_code(value: object) -> str:
+    """Write a value as Python code; an expression in it is written as its code."""
+    if isinstance(value, Expression):
+        return value.code
+    if not _collect_expressions(value):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_write_code(part)}' for key, part in value.items())}}}"
+    items = ", ".join(map(_write_code, value))
+    return f"[{items}]" if isinstance(value, list) else f"({items},)"

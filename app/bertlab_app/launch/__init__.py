@@ -1,0 +1,1 @@
+"""What `bertlab app` gives to Streamlit; apart from the pages, for which Streamlit would look beside its script."""

@@ -1,0 +1,30 @@
+"""Answer a question about a passage on a page, with a progress bar for a long passage."""
+
+import streamlit as st
+
+from bertlab_app import calls, frame
+from bertlab_app.data import sessions, stepwise_results
+from bertlab_app.i18n import t
+
+
+def call_xray(
+    checkpoint: sessions.CheckpointKey, question: str, text: str
+) -> tuple[calls.Expression, calls.Expression]:
+    """Find the answers to a question, and the prediction for every window of the passage.
+
+    Args:
+        checkpoint: the checkpoint.
+        question: the question.
+        text: the passage.
+
+    Returns:
+        The passage, and the result of `Session.xray`, as two expressions with the Python code of each.
+
+    Raises:
+        BertlabError: any error that `Session.xray` raises.
+    """
+    with st.spinner(t("answer-reading")):
+        bar = frame.progress_bar(st.empty(), "answer-progress")
+        passage = calls.assign("passage", text)
+        options = {"n_best": stepwise_results.MAX_ANSWERS, "progress": bar}
+        return passage, calls.call_session(checkpoint, "xray", question, passage, **options)

@@ -1,0 +1,1 @@
+"""What one can ask of a checkpoint, of texts or of runs: one folder for each ability."""

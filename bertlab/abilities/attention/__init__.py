@@ -1,0 +1,1 @@
+"""Attention of every head, rollout, roles of heads, and one layer step by step."""

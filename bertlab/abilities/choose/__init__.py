@@ -1,0 +1,1 @@
+"""Scores of continuations of a text."""

@@ -1,0 +1,1 @@
+"""The effect of each word on a classification."""

@@ -1,0 +1,1 @@
+"""Two checkpoints on one text, or several beside each other."""

@@ -1,0 +1,1 @@
+"""The logit lens: the prediction after every layer."""

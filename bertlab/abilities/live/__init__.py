@@ -1,0 +1,1 @@
+"""A checkpoint in one HTML file that runs in any browser (`bertlab export-live`)."""

@@ -1,0 +1,1 @@
+"""Next-sentence prediction under test: rankings and test pairs."""

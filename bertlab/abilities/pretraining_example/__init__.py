@@ -1,0 +1,1 @@
+"""One pre-training example, drawn by hand, and its losses."""

@@ -1,0 +1,1 @@
+"""Sentence vectors: similarity, neighbours and clusters."""

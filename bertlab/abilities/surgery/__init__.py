@@ -1,0 +1,1 @@
+"""Changes inside the model, and the prediction before and after them."""

@@ -1,0 +1,1 @@
+"""The snapshots of a training run on one text."""

@@ -1,0 +1,1 @@
+"""WordPiece and positions: how a text becomes vectors."""

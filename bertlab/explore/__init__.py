@@ -1,1 +1,0 @@
-"""From a text and a checkpoint to results: predictions, attention, interventions and comparisons."""
