@@ -17,7 +17,7 @@ import tyro
 from benchmarks.harness import BenchOptions, report
 from benchmarks.load import LOST, Exchange, LoadResult, run_load
 from benchmarks.results import Result
-from bertlab.abilities.command_results import describe_result
+from bertlab.abilities.classify import Classify
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import DEFAULT
 from bertlab.session import load
@@ -121,7 +121,7 @@ def make_exchanges(checkpoint: str, count: int) -> list[Exchange]:
     for index, story in enumerate(StoryWorld(DEFAULT).documents(count)):
         text = " ".join([sentence.text for sentence in story.sentences][: 1 + index % MAX_SENTENCES])
         try:
-            expected = {"checkpoint": session.name} | describe_result("classify", session.classify(text))
+            expected = {"checkpoint": session.name} | Classify(text=text).as_json(session.classify(text))
         except TextError:  # the text is longer than the checkpoint can read
             continue
         # the server sends JSON, in which tuples are lists

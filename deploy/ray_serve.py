@@ -17,11 +17,12 @@ import httpx2
 from fastapi import Request, Response
 from ray import serve
 
+from bertlab.abilities.ability import Ability
 from bertlab.config.errors import BertlabError
 from bertlab.serving.application import load_messages, make_application
 from bertlab.serving.metrics import ServerMetrics
 from bertlab.serving.options import ServeOptions
-from bertlab.serving.worker import BatchPredictor, WorkerRequest
+from bertlab.serving.worker import BatchPredictor
 
 BATCH_SIZE = 8
 
@@ -55,18 +56,18 @@ class Predictions:
         )
         return Response(reply.content, reply.status_code, {"content-type": reply.headers["content-type"]})
 
-    async def answer(self, command: str, arguments: dict) -> str:
+    async def answer(self, ability: Ability) -> str:
         """Compute one request; see `Dispatcher.answer`."""
-        reply = await self._compute(WorkerRequest(command, arguments))
+        reply = await self._compute(ability)
         if isinstance(reply, BertlabError):
             raise reply
         return reply
 
     @serve.batch(max_batch_size=BATCH_SIZE, batch_wait_timeout_s=0.005)
-    async def _compute(self, requests: list[WorkerRequest]) -> list[str | BertlabError]:
+    async def _compute(self, requests: list[Ability]) -> list[str | BertlabError]:
         replies: list[str | BertlabError] = [""] * len(requests)
-        for command in {request.command for request in requests}:  # the predictor computes one output layer at a time
-            rows = [row for row, request in enumerate(requests) if request.command == command]
+        for name in {request.name for request in requests}:  # the predictor computes one output layer at a time
+            rows = [row for row, request in enumerate(requests) if request.name == name]
             for row, reply in zip(rows, self.predictor.answer([requests[row] for row in rows]), strict=True):
                 replies[row] = reply
         return replies

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from bertlab_app import fields
-from bertlab_app.data import html_pages, sessions, stepwise_results
+from bertlab_app.data import html_pages, sessions
 from support.figures import read_charts
 from support.pages import HOSTILE, SCREENS, bodies, errors, open_example_page, open_page
 from support.texts import text
@@ -16,6 +16,7 @@ import bertlab
 from bertlab.abilities.attention.summary import find_most_striking_weight
 from bertlab.checkpoints import checkpoint
 from bertlab.nn.fast.model import FastBert
+from bertlab.session import Session
 from bertlab.tasks.span.answer import Answer, Answers
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.passage import escape_html
@@ -282,8 +283,8 @@ def test_truncated_question_is_reported(shipped, count, truncated):
 @pytest.mark.parametrize(("no_answer", "noted"), [(0.9, True), (0.1, False)])
 def test_likely_no_answer_is_reported(shipped, monkeypatch, no_answer, noted):
     answers = Answers((Answer("tea", 6, 9, 1.0, 0.5),), 0.0, no_answer, ((0, 5), (6, 9)), (0, 1), (0, 1), ((0, 9),), 0)
-    monkeypatch.setitem(stepwise_results.METHODS, "xray", lambda *_, **__: SimpleNamespace(answers=answers))
-    app = open_page("answer", passage="Green tea.")
+    monkeypatch.setattr(Session, "xray", lambda *_, **__: SimpleNamespace(answers=answers))
+    app = open_page("answer", passage="Green tea.", question=f"Which {no_answer}?")
     assert not app.exception
     assert any(text("answer-no-answer-likelier") in body for body in bodies(app)) == noted
 

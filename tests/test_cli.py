@@ -213,7 +213,6 @@ def test_next_sentence(run):
         "label": fact.label,
         "probability": fact.probability,
         "objective": "next",
-        "asked": "next",
     }
     assert f"{100 * fact.probability:.1f}%" in run("nsp", A, B)[1]
 
@@ -237,10 +236,10 @@ def test_answer(run):
     assert f"{PASSAGE[: best.start]}»{best.text}«{PASSAGE[best.end :]}" in out
     assert all(f"{answer.start}-{answer.end}" in out for answer in answers.answers)
     assert "(no answer)" in out
-    unanswered = printed_json(run, "answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
+    unanswered = printed_json(run, "answer", QUESTION, PASSAGE, "--threshold", "-1e9")
     assert unanswered["text"] == ""
     assert unanswered["null_threshold"] == -1e9
-    _, out, _ = run("answer", QUESTION, PASSAGE, "--null-threshold", "-1e9")
+    _, out, _ = run("answer", QUESTION, PASSAGE, "--threshold", "-1e9")
     assert out.startswith("no answer: ")
 
 
@@ -372,7 +371,7 @@ def test_invalid_arguments_give_a_one_line_error(run, words, message):
     assert last.startswith("bertlab: ")
     assert message in last
     assert "Traceback" not in err
-    if COMMANDS.get(words[0], COMMANDS["info"]).module in ("cli.ask", "cli.explore", "cli.app"):
+    if COMMANDS.get(words[0], COMMANDS["info"]).module in (".cli.explore", ".cli.app"):
         assert err.count("\n") == 1
 
 

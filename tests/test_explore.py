@@ -113,7 +113,7 @@ def test_next_sentence_is_that_of_transformers(session, tiny_checkpoint):
 
 
 def test_answers_are_parts_of_the_passage_and_their_probabilities_follow_the_scores(session):
-    found = session.answer(QUESTION, PASSAGE, max_tokens=64)
+    found = session.answer(QUESTION, PASSAGE, 20, max_tokens=64)
     best = found.answers[0]
     assert all(answer.text == PASSAGE[answer.start : answer.end] for answer in found.answers)
     assert [answer.score for answer in found.answers] == sorted((a.score for a in found.answers), reverse=True)
@@ -143,16 +143,15 @@ def test_probabilities_of_words_add_up_those_of_their_tokens(session, tiny_check
     assert found.windows == ((0, len(passage)),)
 
 
-@pytest.mark.parametrize("batch_size", [1, 3, 8])
-def test_a_passage_of_50000_characters_is_read_in_bounded_batches(session, batch_size):
+def test_a_passage_of_50000_characters_is_read_in_bounded_batches(session):
     passage = (PASSAGE + " ") * (50_000 // len(PASSAGE) + 1)
     shapes = []
     handle = session.model.register_forward_pre_hook(lambda _, inputs: shapes.append(inputs[0].input_ids_BT.shape))
     try:
-        found = session.answer(QUESTION, passage, stride=32, max_tokens=64, batch_size=batch_size, n_best=3)
+        found = session.answer(QUESTION, passage, stride=32, max_tokens=64, n_best=3)
     finally:
         handle.remove()
-    assert max(rows for rows, _ in shapes) == batch_size
+    assert max(rows for rows, _ in shapes) == 8
     assert max(tokens for _, tokens in shapes) <= 64
     assert len(found.windows) == sum(rows for rows, _ in shapes) > 100
     ends = [end for _, end in found.windows]
@@ -165,9 +164,6 @@ def test_a_passage_of_50000_characters_is_read_in_bounded_batches(session, batch
         prob == 0 for (start, end), prob in zip(found.words, found.start_probs, strict=True) if start >= shown[1]
     )
     assert all(answer.text == passage[answer.start : answer.end] for answer in found.answers)
-    again = session.answer(QUESTION, passage, stride=32, max_tokens=64, batch_size=5, n_best=3)
-    assert again.answers[0].text == found.answers[0].text
-    assert again.answers[0].score == pytest.approx(found.answers[0].score, rel=1e-4)
 
 
 def test_the_default_stride_is_that_of_the_fine_tuning(session):
@@ -176,7 +172,7 @@ def test_the_default_stride_is_that_of_the_fine_tuning(session):
     assert trained_with_stride.answer(QUESTION, passage) == session.answer(QUESTION, passage, stride=16)
     assert trained_with_stride.answer(QUESTION, passage).windows != session.answer(QUESTION, passage).windows
     assert trained_with_stride.answer(QUESTION, passage, stride=128) == session.answer(QUESTION, passage)
-    assert trained_with_stride.xray(QUESTION, passage).answers == trained_with_stride.answer(QUESTION, passage)
+    assert trained_with_stride.xray(QUESTION, passage, 5).answers == trained_with_stride.answer(QUESTION, passage)
 
 
 def test_a_question_that_fills_the_window_is_refused(session):

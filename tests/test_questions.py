@@ -321,7 +321,7 @@ def test_the_no_answer_threshold_of_a_run_is_used_by_answer_and_evaluate(
     margin = found.no_answer_margin
     assert margin == pytest.approx(found.no_answer_score - found.answers[0].score)
     for tau, refused in ((margin + 1e-3, False), (margin - 1e-3, True)):
-        answers = opened.answer(dev[0]["question"], dev[0]["context"], null_threshold=tau)
+        answers = opened.answer(dev[0]["question"], dev[0]["context"], threshold=tau)
         assert answers.refused is refused
         assert answers.text == ("" if refused else found.answers[0].text)
         assert answers.answers == found.answers, "the threshold does not change the spans"

@@ -1,7 +1,6 @@
 """Rules for the repository: sizes of checkpoints, no downloads, no unsafe unpickling, existing links, fast CSS,
 documented fields."""
 
-import ast
 import json
 import re
 import shutil
@@ -42,24 +41,6 @@ def test_shipped_checkpoints_and_runs_fit_their_bounds():
 
 def test_the_model_that_a_lesson_opens_is_read_in_a_sitting():
     assert len((ROOT / "bertlab/nn/bert.py").read_text(encoding="utf-8").splitlines()) <= 300
-
-
-def test_every_field_of_a_public_dataclass_is_documented():
-    """Editors show the string below a field."""
-    undocumented = []
-    for path in (ROOT / "bertlab").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
-                continue
-            if not any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
-                continue
-            for statement, below in zip(node.body, [*node.body[1:], None], strict=True):
-                if not isinstance(statement, ast.AnnAssign) or "ClassVar" in ast.unparse(statement.annotation):
-                    continue
-                is_documented = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-                if not is_documented and not statement.target.id.startswith("_"):
-                    undocumented.append(f"{path.name}: {node.name}.{statement.target.id}")
-    assert not undocumented
 
 
 def test_nothing_is_unpickled_that_could_run_code():

@@ -230,7 +230,7 @@ def test_the_error_analysis_names_the_sentences(trained):
     analysis = TASK.analyse(loaded, read([{"sentences": ["tea", "the lantern"], "chosen": [0, 1]}]), iter)
     (row,) = analysis.rows
     assert (row.texts, row.gold, row.prediction, row.score) == (("tea the lantern",), "1, 2", "1, 2", 1)
-    scores = [sentence.score for sentence in bertlab.load(trained).summarise("tea\nthe lantern").sentences]
+    scores = [sentence.score for sentence in bertlab.load(trained).summary("tea\nthe lantern").sentences]
     assert row.probability == pytest.approx(min(scores), abs=1e-5)
 
 
@@ -238,11 +238,11 @@ def test_summaries_use_the_learned_scores(trained, tmp_path, capsys):
     session = bertlab.load(trained)
     # a text of many windows, in which nearly every sentence has a score on the right side
     text = "\n".join(sentence for row in make_rows(30, seed=2) for sentence in row["sentences"]) + "\n🙂"
-    summary = session.summarise(text, 2)
+    summary = session.summary(text, 2)
     scores = np.array([sentence.score for sentence in summary.sentences])
     is_lantern = np.array(["lantern" in sentence.text for sentence in summary.sentences])
-    assert summary.has_learned_scores is summary.is_learned is True
-    assert summary.is_checkpoint_suited is summary.is_trained is True
+    assert summary.has_learned_scores
+    assert summary.is_checkpoint_suited is True
     assert all(text[each.start : each.end] == each.text for each in summary.sentences)
     assert np.mean((scores > 0.5) == is_lantern) > 0.85
     assert is_lantern[list(summary.chosen)].all()
@@ -250,7 +250,7 @@ def test_summaries_use_the_learned_scores(trained, tmp_path, capsys):
     assert summary.first == (0, 1)
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     capsys.readouterr()
-    words = ["summarise", str(tmp_path / "a.txt"), "--checkpoint", str(trained), "--sentences", "2"]
+    words = ["summary", str(tmp_path / "a.txt"), "--checkpoint", str(trained), "--sentences", "2"]
     assert main([*words, "--json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["scores"] == "learned"

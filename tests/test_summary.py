@@ -94,14 +94,14 @@ def test_summaries_of_several_texts_equal_those_of_each(tiny_checkpoint):
     texts = ["Rain fell. The keeper carried a lantern. Tea. The lantern fell.", "Tea.", "비가 왔다. Rain! 🙂 " * 300]
     together = summarise_texts(session.loaded, texts, 2)
     for text, found in zip(texts, together, strict=True):
-        alone = session.summarise(text, 2)
+        alone = session.summary(text, 2)
         assert (found.chosen, found.first) == (alone.chosen, alone.first)
         assert list(found.chosen) == sorted(found.chosen)
         assert all(text[each.start : each.end] == each.text for each in found.sentences)
     assert [len(each.chosen) for each in together] == [2, 1, 2]  # of the last text, only two sentences differ
     assert len(together[2].sentences) == 600
     with raises_error(TextError, "text-empty"):
-        session.summarise("... 🙂")
+        session.summary("... 🙂")
 
 
 def test_rouge_equals_values_computed_by_hand():
@@ -143,7 +143,7 @@ def test_the_command(tmp_path, tiny_checkpoint, capsys):
     text = "Rain fell. The keeper carried a lantern. Tea was cold. The keeper slept."
     rows = [{"text": text, "summary": "Rain fell. The keeper carried a lantern."}, {"text": "Tea.", "summary": ""}]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    words = ["summarise", str(tmp_path / "a.jsonl"), "--checkpoint", str(tiny_checkpoint), "--sentences", "2"]
+    words = ["summary", str(tmp_path / "a.jsonl"), "--checkpoint", str(tiny_checkpoint), "--sentences", "2"]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [len(row["sentences"]) for row in found["documents"]] == [2, 1]
@@ -155,6 +155,6 @@ def test_the_command(tmp_path, tiny_checkpoint, capsys):
     assert "ROUGE-L" in captured.out
     assert "stsb_vectors" in captured.err
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
-    assert main(["summarise", str(tmp_path / "a.txt"), "--checkpoint", str(tiny_checkpoint)]) == 0
+    assert main(["summary", str(tmp_path / "a.txt"), "--checkpoint", str(tiny_checkpoint)]) == 0
     assert "ROUGE" not in capsys.readouterr().out
     assert compare_with_references([], []) is None

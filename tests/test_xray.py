@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from bertlab_app import frame
-from bertlab_app.data import sessions, stepwise_results
+from bertlab_app.data import cached_results, sessions
 from support.errors import raises_error
 from support.figures import read_charts
 from support.pages import open_page
@@ -132,7 +132,7 @@ def test_an_empty_text_is_refused_as_by_answer(session, question, passage, id):
 
 
 def test_numbers_below_one_and_a_missing_head_are_refused(session, shipped):
-    with raises_error(BertlabError, "number-below-one", name="n_best"):
+    with raises_error(BertlabError, "input-out-of-range", name="n_best"):
         session.xray(QUESTION, PASSAGE, n_best=0)
     with pytest.raises(MissingHead):
         bertlab.load("strongest").xray(QUESTION, PASSAGE)
@@ -253,12 +253,13 @@ def test_a_long_passage_is_read_in_batches_with_progress_and_only_once(shipped):
             batches.append(row)
             yield row
 
-    seen = stepwise_results.compute_xray(chosen, "What fell?", LONG, progress)
-    assert len(batches) == -(-len(seen.readings) // stepwise_results.WINDOWS_PER_BATCH) > 2
+    seen = cached_results.compute(chosen, "xray", "What fell?", LONG, n_best=10, progress=progress)
+    num_batches = -(-len(seen.readings) // 8)
+    assert len(batches) == num_batches > 1
     alone = sessions.open_session(chosen).answer("What fell?", LONG, 10)
     assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
-    assert stepwise_results.compute_xray(chosen, "What fell?", LONG, progress) is seen
-    assert len(batches) == -(-len(seen.readings) // stepwise_results.WINDOWS_PER_BATCH), "nothing is read twice"
+    assert cached_results.compute(chosen, "xray", "What fell?", LONG, n_best=10, progress=progress) is seen
+    assert len(batches) == num_batches, "nothing is read twice"
 
 
 def test_long_work_shows_a_progress_bar(monkeypatch):

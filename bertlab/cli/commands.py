@@ -23,16 +23,9 @@ class Command:
 
 # one or two words of the command line -> the command that they run
 COMMANDS = {
-    "fill-mask": Command(".cli.ask", "FillMask", "fill_mask", "predict the masked words"),
-    "next-sentence": Command(".cli.ask", "NextSentence", "next_sentence", "predict whether a sentence follows another"),
-    "answer": Command(".cli.ask", "Answer", "answer", "find the answer to a question in a passage"),
-    "classify": Command(".cli.ask", "Classify", "classify", "predict a label, or a number (regression), for a text"),
-    "choose": Command(".cli.ask", "Choose", "choose", "choose the best continuation of a text"),
-    "tag": Command(".cli.ask", "Tag", "tag", "find the named entities in a text"),
     "embed": Command(".cli.sentences", "Embed", "embed", "compute a vector for every text of a file"),
     "similar": Command(".cli.sentences", "Similar", "similar", "find similar texts in a file"),
     "cluster": Command(".cli.sentences", "Cluster", "cluster", "find clusters of similar texts in a file"),
-    "summarise": Command(".cli.summarise", "Summarise", "summarise", "choose the sentences that summarise a text"),
     "writing": Command(".cli.writing", "Writing", "writing", "find words that do not fit, and predict the next word"),
     "attention": Command(".cli.explore", "AttentionOptions", "attention", "show where each attention head attends"),
     "heads": Command(".cli.explore", "HeadsOptions", "heads", "measure the effect of each attention head"),

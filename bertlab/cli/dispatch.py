@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import bertlab
+from bertlab.abilities.registry import find_abilities
 from bertlab.checkpoints.assets import REPOSITORY
+from bertlab.cli.ask import ask, make_options
 from bertlab.cli.commands import ALIASES, BENCH_HELP, COMMANDS, HELP
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError
@@ -84,8 +86,14 @@ def _run(arguments: list[str]) -> int:
         print(bertlab.__version__)
         return 0
     name, arguments = _find_command(arguments)
-    command = COMMANDS[name]
     _shorten_thread_spinning(name)
+    if ability := find_abilities("command").get(name):
+        options = _parse(make_options(ability), f"bertlab {name}", arguments)
+        if options is not None:
+            check_limits(options)
+            ask(options)
+        return 0
+    command = COMMANDS[name]
     if name.startswith("bench"):
         if not (REPOSITORY / "benchmarks").is_dir():  # the installed package has no benchmarks
             raise BertlabError("bench-needs-clone")
@@ -111,7 +119,8 @@ def _run(arguments: list[str]) -> int:
 
 def _list_commands(prefix: str = "") -> str:
     """List the commands whose names start with a prefix, one per line, without the prefix, and their summaries."""
-    summaries = {name.removeprefix(prefix): row.summary for name, row in COMMANDS.items() if name.startswith(prefix)}
+    commands = COMMANDS if prefix else find_abilities("command") | COMMANDS
+    summaries = {name.removeprefix(prefix): row.summary for name, row in commands.items() if name.startswith(prefix)}
     width = max(map(len, summaries)) + 2
     return "\n".join(f"  {name:{width}}{summary}" for name, summary in summaries.items())
 
@@ -125,7 +134,7 @@ def _find_command(arguments: list[str]) -> tuple[str, list[str]]:
     for num_words in (2, 1):
         name = " ".join(arguments[:num_words])
         name = ALIASES.get(name, name)
-        if name in COMMANDS:
+        if name in COMMANDS or name in find_abilities("command"):
             if arguments[0] == "bench" and num_words == 1 and not arguments[1].startswith("-"):
                 raise BertlabError("command-unknown", command=" ".join(arguments[:2]))
             return name, arguments[num_words:]

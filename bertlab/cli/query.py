@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from bertlab.abilities.ability import read_stdin
 from bertlab.config.errors import TextError
 from bertlab.config.languages import Message, detect_language, languages, list_message_ids
 
@@ -59,15 +60,7 @@ def read_texts(*texts: str) -> list[str]:
     """
     if texts.count("-") > 1:
         raise TextError("stdin-read-twice")
-    return [_read_stdin() if text == "-" else text for text in texts]
-
-
-def _read_stdin() -> str:
-    """Detect the encoding of standard input, and return its whole content as text."""
-    from bertlab.text.readers.encoding import encoding_of
-
-    content = sys.stdin.buffer.read()
-    return content.decode(encoding_of(content), errors="replace").rstrip("\n")
+    return [read_stdin() if text == "-" else text for text in texts]
 
 
 def open_session(config: CheckpointOptions, command: str = "fill-mask", *texts: str) -> "Session":
@@ -105,9 +98,7 @@ def _name_language(code: str) -> Message | str:
     return Message(id) if id in list_message_ids() else languages()[code].name
 
 
-def print_result(
-    config: QueryOptions, session: "Session", result: object, make_lines: Callable[[], list[str]], command: str = ""
-) -> None:
+def print_result(config: QueryOptions, session: "Session", result: object, make_lines: Callable[[], list[str]]) -> None:
     """Print a result as one JSON object, or as readable lines.
 
     Args:
@@ -115,11 +106,10 @@ def print_result(
         session: the session that computed the result.
         result: a dataclass of `bertlab.abilities.results`, or a dictionary of them.
         make_lines: returns the lines to print. It is called only without `--json`.
-        command: the name of the command if `describe_result` changes the JSON form of its result, otherwise "".
     """
     if config.json:
-        from bertlab.abilities.command_results import describe_result
+        from bertlab.abilities.results import as_json
 
-        print(json.dumps({"checkpoint": session.name} | describe_result(command, result)))
+        print(json.dumps({"checkpoint": session.name} | as_json(result)))
     else:
         print("\n".join([*make_lines(), "", f"checkpoint: {session.name}"]))

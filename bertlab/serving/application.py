@@ -11,13 +11,14 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import bertlab
+from bertlab.abilities.ability import Ability
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, MissingHead
 from bertlab.config.languages import languages, render
 from bertlab.serving.body_limit import BodyLimit, BodyTooLarge, BodyTooSlow
 from bertlab.serving.dispatcher import Dispatcher, NoWorker, QueueFull, RequestKillsWorkers, TimeLimitExceeded
 from bertlab.serving.errors import choose_language, describe_invalid_fields, format_error
-from bertlab.serving.fields import ROUTES, Route
+from bertlab.serving.fields import find_routes, make_fields
 from bertlab.serving.metrics import ServerMetrics
 
 JSON_MEDIA_TYPE = "application/json"
@@ -35,11 +36,11 @@ def make_application(dispatcher: Dispatcher) -> FastAPI:
     """Make the application for a dispatcher that has been started."""
     options, description = dispatcher.options, dispatcher.description
     app = FastAPIOffline(title=f"bertlab: {description.checkpoint}", redoc_url=None)
-    for path, route in ROUTES.items():
-        if route.command in description.missing:
-            _add_refusing_route(app, path, description.missing[route.command])
+    for path, ability in find_routes().items():
+        if ability.name in description.missing:
+            _add_refusing_route(app, path, description.missing[ability.name])
         else:
-            _add_route(app, path, route, dispatcher)
+            _add_route(app, path, ability, dispatcher)
     _add_info_routes(app, dispatcher)
     _add_error_handlers(app, dispatcher)
     app.add_middleware(BodyLimit, max_bytes=1000 * options.max_kilobytes, seconds=options.time_limit)
@@ -56,13 +57,15 @@ def load_messages() -> None:
 # -- routes ------------------------------------------------------------------------------------------------------
 
 
-def _add_route(app: FastAPI, path: str, route: Route, dispatcher: Dispatcher) -> None:
+def _add_route(app: FastAPI, path: str, ability: type[Ability], dispatcher: Dispatcher) -> None:
     """Add a route that replies with the prediction of a worker."""
 
     async def predict(fields) -> Response:
-        return Response(await dispatcher.answer(route.command, fields.model_dump()), media_type=JSON_MEDIA_TYPE)
+        return Response(await dispatcher.answer(ability(**fields.model_dump())), media_type=JSON_MEDIA_TYPE)
 
-    predict.__annotations__["fields"] = route.fields  # FastAPI reads the fields of a request from the annotation
+    predict.__annotations__["fields"] = make_fields(
+        ability
+    )  # FastAPI reads the fields of a request from the annotation
     app.post(path, name=path.removeprefix("/"))(predict)
 
 
@@ -111,7 +114,9 @@ def make_openapi(app: FastAPI, language: str) -> dict:
     schema = get_openapi(title=app.title, version=bertlab.__version__, description=about, routes=app.routes)
     for path, methods in schema["paths"].items():
         for method in methods.values():
-            method["summary"] = render(f"serve-route-{path.removeprefix('/')}", language)
+            ability = find_routes().get(path)
+            id = f"{ability.page or ability.name}-lead" if ability else f"serve-route-{path.removeprefix('/')}"
+            method["summary"] = render(id, language)
             # FastAPI documents this status with an error format of its own, which the server does not use
             method["responses"].pop("422", None)
     components = schema.get("components", {}).get("schemas", {})
@@ -136,7 +141,9 @@ def _make_reply(request: Request, error: BertlabError, status: int) -> Response:
 
 
 def _add_error_handlers(app: FastAPI, dispatcher: Dispatcher) -> None:
-    served_routes = [path for path, route in ROUTES.items() if route.command not in dispatcher.description.missing]
+    served_routes = [
+        path for path, ability in find_routes().items() if ability.name not in dispatcher.description.missing
+    ]
 
     @app.exception_handler(BertlabError)
     async def handle_error(request: Request, error: BertlabError) -> Response:
@@ -192,7 +199,7 @@ class RequestCounter:
         start = time.perf_counter()
         self.metrics.received += 1
         # unknown paths share one label, because every label takes memory
-        route = scope["path"] if scope["path"] in {*ROUTES, *INFO_ROUTES} else "other"
+        route = scope["path"] if scope["path"] in {*find_routes(), *INFO_ROUTES} else "other"
 
         async def send_and_count(message: Message) -> None:
             if message["type"] == "http.response.start":

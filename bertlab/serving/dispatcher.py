@@ -3,12 +3,13 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+from bertlab.abilities.ability import Ability
 from bertlab.config.errors import BertlabError
 from bertlab.config.processor import count_cores
 from bertlab.serving.metrics import ServerMetrics
 from bertlab.serving.options import ServeOptions
-from bertlab.serving.queue import MAX_ATTEMPTS, Request, RequestQueue, count_characters
-from bertlab.serving.worker import Description, WorkerRequest
+from bertlab.serving.queue import MAX_ATTEMPTS, Request, RequestQueue
+from bertlab.serving.worker import Description
 from bertlab.serving.workers import Worker, WorkerLost
 
 RESTART_SECONDS = 1.0  # the pause after a failed attempt to start a worker
@@ -80,15 +81,11 @@ class Dispatcher:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._executor.shutdown(wait=False)
 
-    async def answer(self, command: str, arguments: dict) -> str:
+    async def answer(self, ability: Ability) -> str:
         """Compute one request, and return its result as a JSON text.
 
-        Args:
-            command: a key of `explore.queries.PREPARE_FUNCTIONS`.
-            arguments: the arguments of the command.
-
         Raises:
-            BertlabError: the error of the command, or one of the following.
+            BertlabError: the error of the ability, or one of the following.
             QueueFull: the queue is full.
             TimeLimitExceeded: there is no result within the time limit.
             NoWorker: no worker can be started.
@@ -100,7 +97,7 @@ class Dispatcher:
             self.metrics.rejected.labels("queue-full").inc()
             raise QueueFull("serve-queue-full", limit=self.options.queue)
         future = asyncio.get_running_loop().create_future()
-        request = Request(WorkerRequest(command, arguments), future, count_characters(arguments))
+        request = Request(ability, future, sum(map(len, ability.list_texts())))
         self.queue.add(request)
         self._update_metrics()
         try:

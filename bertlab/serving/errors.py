@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import DEFAULT, languages
-from bertlab.serving.fields import ROUTES
+from bertlab.serving.fields import MAX_TEXTS, find_routes, make_fields
 
 MESSAGE_IDS = {
     "string_type": "serve-field-not-text",
@@ -14,7 +14,7 @@ MESSAGE_IDS = {
     "int_from_float": "serve-field-not-integer",
     "int_parsing_size": "serve-field-not-integer",
     "float_type": "serve-field-not-number",
-    "list_type": "serve-field-not-list",
+    "tuple_type": "serve-field-not-list",
     "missing": "serve-field-missing",
     "extra_forbidden": "serve-field-unknown",
 }
@@ -56,19 +56,15 @@ def describe_invalid_fields(path: str, errors: Sequence[dict]) -> tuple[int, Ber
         return 400, BertlabError("serve-json-invalid")
     if error["loc"] == ("body",):
         return 422, BertlabError("serve-body-not-object")
-    names = list(ROUTES[path].fields.model_fields)
+    names = list(make_fields(find_routes()[path]).model_fields)
     field = ".".join(str(part) for part in error["loc"][1:])[:100]
     if id := MESSAGE_IDS.get(kind):
         return 422, BertlabError(id, field=field, fields=names)
     if kind in ("greater_than_equal", "less_than_equal"):
-        low, high = _find_limit(path, field, "ge"), _find_limit(path, field, "le")
-        return 422, BertlabError("serve-field-out-of-range", field=field, low=low, high=high)
+        id = "serve-field-too-small" if kind == "greater_than_equal" else "serve-field-too-large"
+        return 422, BertlabError(id, field=field, limit=next(iter(error["ctx"].values())))
     if kind in ("too_short", "too_long"):
-        return 422, BertlabError("serve-list-length", field=field, limit=_find_limit(path, field, "max_length"))
+        return 422, BertlabError("serve-list-length", field=field, limit=MAX_TEXTS)
+    if kind == "finite_number":
+        return 422, BertlabError("serve-field-not-number", field=field)
     return 422, BertlabError("serve-field-invalid", field=field, reason=error["msg"])
-
-
-def _find_limit(path: str, field: str, name: str) -> int:
-    """Find a limit of a field by its name in pydantic: "ge" (minimum), "le" (maximum) or "max_length"."""
-    limits = ROUTES[path].fields.model_fields[field].metadata
-    return next(getattr(each, name) for each in limits if hasattr(each, name))

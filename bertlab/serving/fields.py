@@ -1,98 +1,55 @@
-"""The routes, and the fields of their requests.
+"""The fields of requests: the inputs of each ability, as models of pydantic.
 
-The page /docs describes the route /NAME with the message `serve-route-NAME`. It describes a field with the message
-`serve-field-` followed by the name of the field.
+The page /docs describes a field with the message `serve-field-` followed by its name, and a route with the introduction
+of the ability's page.
 """
 
-from dataclasses import dataclass
+from functools import cache
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from annotated_types import Interval
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
-MAX_CANDIDATES = 1000  # the maximum of the fields `top_k` and `n_best`
-MAX_TEXTS = 64  # the maximum number of texts in a request to /embed, which limits the memory for hidden states
+from bertlab.abilities.ability import SHOWN_ONLY, TEXT, Ability
+from bertlab.abilities.registry import find_abilities
+
+MAX_TEXTS = 64  # texts in a request, which limits the memory for hidden states
+MAX_COUNT = 1000  # the largest number of candidates, tokens or sentences
 
 
-def _check_unicode(text: str) -> str:
+def find_routes() -> dict[str, type[Ability]]:
+    """Return {path: ability} of the routes that compute predictions."""
+    return {f"/{name}": ability for name, ability in find_abilities("route").items()}
+
+
+@cache
+def make_fields(ability: type[Ability]) -> type[BaseModel]:
+    """Make the model of a request. An unknown field or a value of the wrong type is an error."""
+    example, fields = ability.make_example(), {}
+    for name, hint in ability.inputs().items():
+        marks, default = getattr(hint, "__metadata__", ()), ability.__dataclass_fields__[name].default
+        if SHOWN_ONLY in marks:
+            continue
+        if TEXT in marks:
+            hint = Annotated[hint, AfterValidator(_check_unicode)]
+        options = {}
+        if "tuple" in str(hint):
+            options = {"strict": False, "max_length": MAX_TEXTS}  # JSON has lists only
+            options |= {"min_length": 1} if name in ability.required() else {}
+        elif any(isinstance(mark, Interval) and mark.le is None for mark in marks):
+            options = {"le": MAX_COUNT}
+        if name in ability.example:
+            options |= {"examples": [getattr(example, name)]}
+        default = ... if name in ability.required() else default
+        fields[name] = (hint, Field(default, **options))
+    config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    return create_model(f"{ability.__name__}Fields", __config__=config, **fields)
+
+
+def _check_unicode(value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
     try:
-        text.encode()
+        "".join(value or ()).encode()
     except UnicodeEncodeError:  # JSON can express half of a surrogate pair
         raise PydanticCustomError("string_unicode", "not Unicode") from None
-    return text
-
-
-Text = Annotated[str, AfterValidator(_check_unicode)]
-
-
-class RequestFields(BaseModel):
-    """The base class of all requests. An unknown field or a value of the wrong type is an error."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class FillMaskFields(RequestFields):
-    """The fields of a request to /fill-mask."""
-
-    text: Text = Field(examples=["The cat sat on the [MASK]."])
-    pair: Text | None = None
-    top_k: Annotated[int, Field(ge=1, le=MAX_CANDIDATES)] = 5
-
-
-class ClassifyFields(RequestFields):
-    """The fields of a request to /classify."""
-
-    text: Text = Field(examples=["A quiet, lovely film."])
-    pair: Text | None = None
-
-
-class TagFields(RequestFields):
-    """The fields of a request to /tag."""
-
-    text: Text = Field(examples=["Ada Lovelace was born in London."])
-
-
-class AnswerFields(RequestFields):
-    """The fields of a request to /answer."""
-
-    question: Text = Field(examples=["Who carried the lantern?"])
-    passage: Text = Field(examples=["The keeper of the old mill carried the lantern."])
-    n_best: Annotated[int, Field(ge=1, le=MAX_CANDIDATES)] = 5
-    max_answer_tokens: Annotated[int, Field(ge=1, le=512)] = 30
-    threshold: float | None = None
-
-
-class EmbedFields(RequestFields):
-    """The fields of a request to /embed."""
-
-    texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS)] = Field(
-        examples=[["Rain fell on the harbour.", "It rained."]]
-    )
-
-
-class NextSentenceFields(RequestFields):
-    """The fields of a request to /nsp."""
-
-    first: Text = Field(examples=["She opened the window."])
-    second: Text = Field(examples=["Cold air came in."])
-
-
-@dataclass(frozen=True)
-class Route:
-    """A route that computes predictions."""
-
-    command: str
-    """The command that computes the same result: a key of `explore.queries.PREPARE_FUNCTIONS`."""
-    fields: type[RequestFields]
-    """The fields of a request."""
-
-
-ROUTES = {
-    "/fill-mask": Route("fill-mask", FillMaskFields),
-    "/classify": Route("classify", ClassifyFields),
-    "/tag": Route("tag", TagFields),
-    "/answer": Route("answer", AnswerFields),
-    "/embed": Route("embed", EmbedFields),
-    "/nsp": Route("next-sentence", NextSentenceFields),
-}
-"""Path -> route."""
+    return value

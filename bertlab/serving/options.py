@@ -12,11 +12,11 @@ Precision = Literal["float32", "bfloat16"]
 class ServeOptions:
     """Answer requests over HTTP with the predictions of a checkpoint, as JSON.
 
-    The routes are /fill-mask, /classify, /tag, /answer, /nsp and /embed; a route exists if the checkpoint has the
-    output layer that the route needs. A request contains the texts and some of the options of the corresponding command
-    (for /nsp: next-sentence), and the reply is what this command prints with --json. The reply of /embed has the
-    `vectors` and the indices of the `truncated` texts. /docs lists the routes with their fields and lets you try them,
-    /health says whether the server is ready, and /metrics is for Prometheus.
+    There is a route for each command that reads texts, such as /fill-mask, /classify, /answer and /embed, if the
+    checkpoint has the output layer that it needs. A request contains the inputs of the command, and the reply is what
+    it prints with --json. The reply of /embed has the `vectors` and the indices of the `truncated` texts. /docs lists
+    the routes with their fields and lets you try them, /health says whether the server is ready, and /metrics is for
+    Prometheus.
 
     Several worker processes compute, each with one thread. While all of them are busy, requests wait in a queue; a
     worker that becomes free takes several requests of similar length as one batch. If the queue is full, the reply is
@@ -32,7 +32,7 @@ class ServeOptions:
 
       bertlab serve strongest --port 8080 --workers 2
       curl localhost:8080/fill-mask -H "Content-Type: application/json" -d '{"text": "The cat [MASK].", "top_k": 3}'
-      curl localhost:8080/nsp -H "Content-Type: application/json" -d '{"first": "Rain fell.", "second": "It got wet."}'
+      curl localhost:8080/next-sentence -H "Content-Type: application/json" -d '{"first": "Rain.", "second": "Wet."}'
       curl localhost:8080/embed -H "Content-Type: application/json" -d '{"texts": ["Rain fell.", "It rained."]}'
 
       bertlab serve squad --host 0.0.0.0    # accepts connections from other machines

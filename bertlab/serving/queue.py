@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from bertlab.serving.worker import WorkerRequest
+from bertlab.abilities.ability import Ability
 
 MAX_PADDED_RATIO = 1.25  # the maximum of (characters of a batch with padding) / (characters without padding)
 MAX_ATTEMPTS = 3  # a request is answered with an error after this many workers died while they computed it
@@ -13,24 +13,14 @@ MAX_ATTEMPTS = 3  # a request is answered with an error after this many workers 
 class Request:
     """A request that waits for its reply."""
 
-    content: WorkerRequest
-    """The command and its arguments."""
+    content: Ability
+    """The ability and its inputs."""
     future: asyncio.Future
     """Receives the reply (see `BatchPredictor.answer`). It is cancelled when the time limit has passed."""
     length: int
     """The number of characters of the texts, which is roughly proportional to the number of tokens."""
     attempts: int = 0
     """How many workers have died while they computed the request."""
-
-
-def count_characters(arguments: dict) -> int:
-    """Count the characters of all texts in the arguments of a command.
-
-    >>> count_characters({"text": "rain", "pair": None, "top_k": 5}), count_characters({"texts": ["a", "bc"]})
-    (4, 3)
-    """
-    texts = [text for value in arguments.values() for text in (value if isinstance(value, list) else [value])]
-    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 class RequestQueue:
@@ -95,8 +85,8 @@ class RequestQueue:
         size = min(batch_size, -(-len(self._requests) // max(1, free_workers)))
         batch = [oldest]
         if not oldest.attempts:
-            command = oldest.content.command
-            others = [each for each in self._requests[1:] if each.content.command == command and not each.attempts]
+            name = oldest.content.name
+            others = [each for each in self._requests[1:] if each.content.name == name and not each.attempts]
             for request in sorted(others, key=lambda each: abs(each.length - oldest.length))[: size - 1]:
                 lengths = [each.length for each in (*batch, request)]
                 if len(lengths) * max(lengths) > MAX_PADDED_RATIO * sum(lengths):

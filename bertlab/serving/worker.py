@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, TypeVar
 
+from bertlab.abilities.ability import Ability, Prediction
+from bertlab.abilities.registry import find_abilities
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError, MissingHead
 from bertlab.serving.options import Precision
@@ -31,16 +33,6 @@ class Description:
     """The name of the checkpoint."""
     missing: dict[str, BertlabError]
     """A command that the checkpoint does not support -> the error that says what the checkpoint lacks."""
-
-
-@dataclass(frozen=True)
-class WorkerRequest:
-    """A request as a worker receives it."""
-
-    command: str
-    """A key of `explore.queries.PREPARE_FUNCTIONS`."""
-    arguments: dict
-    """The arguments of the command."""
 
 
 def run_worker(connection: Connection, source: str, precision: Precision, batch_size: int) -> None:
@@ -86,7 +78,7 @@ class BatchPredictor:
     def __init__(self, source: str, precision: Precision, batch_size: int):
         import torch
 
-        from bertlab.abilities import command_results, queries
+        from bertlab.abilities import queries
         from bertlab.checkpoints import checkpoint
         from bertlab.nn.onnx_model import OnnxBert
         from bertlab.session import Session
@@ -95,7 +87,7 @@ class BatchPredictor:
         self.session = Session(checkpoint.load(source, dtype=getattr(torch, precision)))
         self.compute = functools.partial(queries.compute_outputs, self.session.model, self.session.tokenizer.pad_id)
         self.batch_size = batch_size
-        self._queries_module, self._describe_result = queries, command_results.describe_result
+        self._answer_queries = queries.answer_queries
         model = self.session.model
         if isinstance(model, OnnxBert):
             if precision != "float32":
@@ -107,35 +99,29 @@ class BatchPredictor:
 
     def describe(self) -> Description:
         """Describe the checkpoint."""
-        from bertlab.tasks.registry import list_types_for_command
-
-        missing = {}
-        for command in self._queries_module.PREPARE_FUNCTIONS:
-            if command != "embed" and command not in self.session.commands:
+        missing, session = {}, self.session
+        for name, ability in find_abilities("route").items():
+            if ability.needs and not {*ability.needs} & {*session.heads}:
                 try:
-                    self.session.model.require_head(list_types_for_command(command)[0].head)
+                    session.model.require_head(ability.needs[0])
                 except MissingHead as error:
-                    missing[command] = error
-        if not self.session.model.gives_hidden_states:
-            missing["embed"] = CheckpointError("onnx-no-internals", name=self.session.path.name)
-        return Description(self.session.name, missing)
+                    missing[name] = error
+            elif not (session.model.gives_hidden_states or (ability.needs and issubclass(ability, Prediction))):
+                missing[name] = CheckpointError("onnx-no-internals", name=session.path.name)
+        return Description(session.name, missing)
 
-    def answer(self, requests: Sequence[WorkerRequest]) -> list[str | BertlabError]:
-        """Answer a batch of requests for the same command.
-
-        Returns:
-            The result of each request as a JSON text, or its error.
-        """
-
-        def prepare(request: WorkerRequest) -> "Query":
-            return self._queries_module.PREPARE_FUNCTIONS[request.command](self.session, **request.arguments)
+    def answer(self, requests: Sequence[Ability]) -> list[str | BertlabError]:
+        """Answer a batch of requests for the same ability: the result of each as a JSON text, or its error."""
 
         def answer_all(queries: Sequence["Query"]) -> list[object]:
-            return self._queries_module.answer_queries(queries, self.compute, self.batch_size)
+            return self._answer_queries(queries, self.compute, self.batch_size)
 
-        where = f"/{requests[0].command}"
+        where = f"/{requests[0].name}"
+        if not isinstance(requests[0], Prediction):
+            replies = [_attempt(where, self.session.ask, request) for request in requests]
+            return [_attempt(where, self._format, *row) for row in zip(requests, replies, strict=True)]
         # at first each reply is the query of a request, or an error; below, each query is replaced with its result
-        replies = [_attempt(where, prepare, request) for request in requests]
+        replies = [_attempt(where, request.prepare, self.session) for request in requests]
         indices = [index for index, query in enumerate(replies) if not isinstance(query, BertlabError)]
         queries = [replies[index] for index in indices]
         results = _attempt(where, answer_all, queries)
@@ -143,14 +129,14 @@ class BatchPredictor:
             single_results = [_attempt(where, answer_all, [query]) for query in queries]
             results = [each if isinstance(each, BertlabError) else each[0] for each in single_results]
         for index, result in zip(indices, results, strict=True):
-            replies[index] = _attempt(where, self._format, requests[index], result)
-        return replies
+            replies[index] = result
+        return [_attempt(where, self._format, *row) for row in zip(requests, replies, strict=True)]
 
-    def _format(self, request: WorkerRequest, result: object) -> str | BertlabError:
+    def _format(self, request: Ability, result: object) -> str | BertlabError:
         """Write a result as a JSON text; return an error unchanged."""
         if isinstance(result, BertlabError):
             return result
-        return json.dumps({"checkpoint": self.session.name} | self._describe_result(request.command, result))
+        return json.dumps({"checkpoint": self.session.name} | request.as_json(result))
 
 
 def _attempt(where: str, run: Callable[..., Result], *arguments: object) -> Result | BertlabError:

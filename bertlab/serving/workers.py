@@ -8,9 +8,10 @@ import threading
 from multiprocessing import forkserver
 from multiprocessing.connection import wait
 
+from bertlab.abilities.ability import Ability
 from bertlab.config.errors import BertlabError
 from bertlab.serving.options import ServeOptions
-from bertlab.serving.worker import Description, WorkerRequest, run_worker
+from bertlab.serving.worker import Description, run_worker
 
 STOP_SECONDS = 5.0  # a worker that has not ended this long after its pipe was closed is killed
 
@@ -81,7 +82,7 @@ class Worker:
             raise description
         return description
 
-    def answer(self, requests: list[WorkerRequest], seconds: float) -> list[str | BertlabError]:
+    def answer(self, requests: list[Ability], seconds: float) -> list[str | BertlabError]:
         """Compute a batch; see `BatchPredictor.answer`.
 
         Raises:

@@ -94,7 +94,7 @@ class SummarisationTask(LabelledTaskType):
 
     name = "summarisation"
     head = "summarise"
-    command = "summarise"
+    command = "summary"
     page = "summary"
     metrics = (R_PRECISION, FIRST_PREFIX + R_PRECISION)
     max_tokens = 512

@@ -9,19 +9,12 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertlab.config.text_table import format_table, measure_display_width
-from bertlab.tasks.classification import Classification
-from bertlab.tasks.entity_spans import is_entity_scheme
-from bertlab.tasks.masked_lm import MaskFill
-from bertlab.tasks.multiple_choice import Choice
-from bertlab.tasks.sentence_pair import NextSentence
-from bertlab.tasks.span.answer import Answers
-from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.numbers import percent
 from bertlab.views.token_labels import token_labels
 
@@ -29,114 +22,12 @@ if TYPE_CHECKING:
     from bertlab.abilities.results import AttentionMap
 
 BAR_WIDTH = 24  # maximum width of a bar, in columns of the terminal
-CONTEXT_CHARACTERS = 160  # characters of the passage that are shown before an answer, and as many after it
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index n: a bar of n eighths of a column
 
 
-def mask_lines(text: str, fills: Sequence[MaskFill]) -> list[str]:
-    """Write the text, then list the candidates for every mask."""
-    lines = [make_printable(text)]
-    for number, fill in enumerate(fills, 1):
-        lines += ["", *([f"[MASK] number {number}"] if len(fills) > 1 else [])]
-        rows = [(make_printable(c.token), bar(c.probability), percent(c.probability)) for c in fill.candidates]
-        lines += format_table(rows, "<<>")
-    return lines
-
-
-def next_sentence_lines(first: str, second: str, prediction: NextSentence) -> list[str]:
-    """Write both sentences, then the probabilities that B follows A and that it does not."""
-    probabilities = (prediction.probability, 1 - prediction.probability)
-    rows = [(label, bar(p), percent(p)) for label, p in zip(prediction.outcomes, probabilities, strict=True)]
-    return [f"A  {make_printable(first)}", f"B  {make_printable(second)}", "", *format_table(rows, "<<>")]
-
-
-def answer_lines(passage: str, answers: Answers, mark: tuple[str, str] = ("»", "«")) -> list[str]:
-    """Mark the best answer in the passage, or say that there is no answer; then list all candidate answers.
-
-    Args:
-        passage: the text that was searched.
-        answers: from `Session.answer`.
-        mark: the strings written before and after the best answer.
-    """
-    lines = []
-    if answers.refused:
-        margin, min_margin = -answers.no_answer_margin, -answers.null_threshold
-        lines = [
-            f"no answer: the score of the best answer is {margin:+.2f} relative to that of no answer, but at least "
-            f"{min_margin:+.2f} is required",
-            "",
-        ]
-    elif answers.answers:
-        best = answers.answers[0]
-        before, after = passage[: best.start][-CONTEXT_CHARACTERS:], passage[best.end :][:CONTEXT_CHARACTERS]
-        left_ellipsis = "…" if best.start > CONTEXT_CHARACTERS else ""
-        right_ellipsis = "…" if len(passage) - best.end > CONTEXT_CHARACTERS else ""
-        lines = [
-            left_ellipsis
-            + make_printable(before)
-            + mark[0]
-            + make_printable(best.text)
-            + mark[1]
-            + make_printable(after)
-            + right_ellipsis,
-            "",
-        ]
-    rows = [("answer", "", "probability", "score", "characters")]
-    for answer in answers.answers:
-        characters = f"{answer.start}-{answer.end}"
-        rows.append((shorten(make_printable(answer.text), 48), bar(answer.probability), percent(answer.probability),
-                     f"{answer.score:.2f}", characters))  # fmt: skip
-    share = answers.no_answer_probability
-    rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
-    lines += format_table(rows, "<<>>>")
-    if len(answers.windows) > 1:
-        lines += ["", f"the best answer is in window {answers.best_window + 1} of {len(answers.windows)}"]
-    return lines
-
-
-def classification_lines(texts: Sequence[str], prediction: Classification) -> list[str]:
-    """Write the text or the pair; then list the labels, the most probable first, or write the value of a regression."""
-    prefixes = ("",) if len(texts) == 1 else ("A  ", "B  ")
-    lines = [prefix + make_printable(text) for prefix, text in zip(prefixes, texts, strict=True)]
-    if prediction.value is not None:
-        return [*lines, "", f"value  {prediction.value:.3f}"]
-    ranked = sorted(prediction.labels, key=lambda label: -label.probability)
-    rows = [(make_printable(label.label), bar(label.probability), percent(label.probability)) for label in ranked]
-    return [*lines, "", *format_table(rows, "<<>")]
-
-
-def choice_lines(context: str, choices: Sequence[Choice]) -> list[str]:
-    """Write the context, then list the choices in their original order with their probabilities."""
-    rows = [(shorten(make_printable(c.text), 64), bar(c.probability), percent(c.probability)) for c in choices]
-    return [make_printable(context), "", *format_table(rows, "<<>")]
-
-
-def tag_lines(text: str, tags: Tags, by_word: bool = False) -> list[str]:
-    """Write each entity of the text, with its type, in brackets; then one row for each entity.
-
-    Args:
-        text: the text that was tagged.
-        tags: from `Session.tag`.
-        by_word: show one row for each word, not for each entity; this is always done if the tags do not mark entities.
-    """
-    marked_text, end = "", 0
-    for entity in tags.entities:
-        marked_text += f"{text[end : entity.start]}[{text[entity.start : entity.end]} {entity.label}]"
-        end = entity.end
-    lines = [make_printable(marked_text + text[end:]), ""]
-    if by_word or not is_entity_scheme(tags.labels):
-        rows = [("word", "tag", "", "", "characters")]
-        for word in tags.words:
-            best = max(word.probabilities)
-            rows.append((make_printable(word.text), word.tag, bar(best), percent(best), f"{word.start}-{word.end}"))
-    else:
-        rows = [("entity", "type", "", "", "characters")]
-        for entity in tags.entities:
-            share = entity.probability
-            rows.append(
-                (make_printable(entity.text), entity.label, bar(share), percent(share), f"{entity.start}-{entity.end}")
-            )
-    return [*lines, *(format_table(rows, "<<<>>") if len(rows) > 1 else ["no entities found"])]
+def probability_table(rows: Iterable[tuple[str, float]]) -> list[str]:
+    """List names, each with a bar and its probability."""
+    return format_table([(make_printable(name), bar(share), percent(share)) for name, share in rows], "<<>")
 
 
 def attention_lines(

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from bertlab.abilities.ability import Ability
 from bertlab.config.errors import BertlabError
 from bertlab.serving.dispatcher import Dispatcher
 from bertlab.serving.metrics import ServerMetrics
 from bertlab.serving.options import ServeOptions
-from bertlab.serving.worker import BatchPredictor, WorkerRequest
+from bertlab.serving.worker import BatchPredictor
 
 
 class DirectDispatcher(Dispatcher):
@@ -18,8 +19,8 @@ class DirectDispatcher(Dispatcher):
         self.description = self.predictor.describe()
         self.queue = ()
 
-    async def answer(self, command: str, arguments: dict) -> str:
-        (reply,) = self.predictor.answer([WorkerRequest(command, arguments)])
+    async def answer(self, ability: Ability) -> str:
+        (reply,) = self.predictor.answer([ability])
         if isinstance(reply, BertlabError):
             raise reply
         return reply

@@ -69,7 +69,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameter
     If the address contains no layer, find the weight that stands out most in the text.
     """
     texts = parameters["a"], parameters.get("b") or None
-    attention = cached_results.compute_attention(checkpoint, *texts)
+    attention = cached_results.compute(checkpoint, "attention", *texts)
     summary = cached_results.find_most_striking_weight(checkpoint, *texts)
     if "layer" in parameters:
         heads = _parse_parameter(parameters, "heads") or [_parse_parameter(parameters, "head", 0)]

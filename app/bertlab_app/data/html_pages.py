@@ -8,7 +8,7 @@ import streamlit as st
 from bertlab.abilities.attention import bertviz_view
 from bertlab.abilities.live import export as live
 from bertlab.views import html
-from bertlab_app.data.cached_results import compute, compute_attention
+from bertlab_app.data.cached_results import compute
 from bertlab_app.data.sessions import CheckpointKey, open_session
 
 
@@ -33,7 +33,7 @@ def render_bertviz(
     if view == "neuron":
         vectors = compute(checkpoint, "head_vectors", first, second)
         return bertviz_view.neuron_view_html(vectors, layer=layer, head=head, lang=lang)
-    attention = compute_attention(checkpoint, first, second)
+    attention = compute(checkpoint, "attention", first, second or None)
     if view == "model":
         return bertviz_view.model_view_html(attention, lang=lang)
     return bertviz_view.head_view_html(attention, layer=layer, lang=lang)
@@ -42,7 +42,7 @@ def render_bertviz(
 def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | None, options: dict) -> str:
     """Render the attention view as one offline HTML file. Its title contains the checkpoint and the texts."""
     title = _make_title(checkpoint, first, second)
-    return html.attention_html(compute_attention(checkpoint, first, second), title=title, options=options)
+    return html.attention_html(compute(checkpoint, "attention", first, second or None), title=title, options=options)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -67,7 +67,7 @@ def draw_head_computation(checkpoint: sessions.CheckpointKey) -> None:
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
     position = parts.choose_position(neuron_map.result.tokens)
-    parts.show_row_sentence(cached_results.compute_attention(checkpoint, *texts), layer, head, position)
+    parts.show_row_sentence(cached_results.compute(checkpoint, "attention", *texts), layer, head, position)
     page_options = components.canvas_options() | {"state": view_state.read()}
     make_page = partial(html_pages.render_neuron_page, checkpoint, *texts, layer, head, page_options)
     components.draw_html_button(make_page, "head.html")

@@ -92,7 +92,7 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
     Raises:
         BertlabError: any error that `Session.attention` raises.
     """
-    attention = cached_results.compute_attention(checkpoint, text)
+    attention = cached_results.compute(checkpoint, "attention", text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
         return

@@ -9,8 +9,8 @@ from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.parts.batch import encode_csv
 
-from bertlab.abilities.summary.centrality import DIVERSITY
-from bertlab.abilities.summary.compute import NUM_SENTENCES, Summary, compare_with_references
+from bertlab.abilities.summary import DIVERSITY, NUM_SENTENCES
+from bertlab.abilities.summary.compute import Summary, compare_with_references
 from bertlab.abilities.summary.figures import score_bars, sentence_list_html, summary_html
 from bertlab.abilities.summary.lines import METRIC_NAMES
 from bertlab.config.languages import detect_language
@@ -72,7 +72,7 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
     Args:
         document: the text.
         count: the maximum number of sentences of the summary.
-        options: further keyword arguments of `Session.summarise`.
+        options: further keyword arguments of `Session.summary`.
 
     Raises:
         BertlabError: the checkpoint cannot be opened.
@@ -80,7 +80,7 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
     checkpoint = selection.open_checkpoint("embed", document)
     text, progress = calls.assign("document", document), frame.progress_bar(st.empty(), "summary-progress")
     summary_call = calls.assign("summary", calls.call_session(
-        checkpoint, "summarise", text, count, progress=progress, **options
+        checkpoint, "summary", text, count, progress=progress, **options
     ))  # fmt: skip
     summary = summary_call.result
     note_limits(checkpoint, summary, count)

@@ -3,8 +3,10 @@
 import streamlit as st
 
 from bertlab_app import calls, frame
-from bertlab_app.data import sessions, stepwise_results
+from bertlab_app.data import sessions
 from bertlab_app.i18n import t
+
+MAX_ANSWERS = 10  # how many candidate answers the pages about questions compute at most
 
 
 def call_xray(
@@ -26,5 +28,5 @@ def call_xray(
     with st.spinner(t("answer-reading")):
         bar = frame.progress_bar(st.empty(), "answer-progress")
         passage = calls.assign("passage", text)
-        options = {"n_best": stepwise_results.MAX_ANSWERS, "progress": bar}
+        options = {"n_best": MAX_ANSWERS, "progress": bar}
         return passage, calls.call_session(checkpoint, "xray", question, passage, **options)

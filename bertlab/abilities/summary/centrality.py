@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertlab.tasks.summary_rows import NUM_SENTENCES, list_trigrams
+from bertlab.abilities.summary import DIVERSITY, NUM_SENTENCES
+from bertlab.tasks.summary_rows import list_trigrams
 
-DIVERSITY = 0.3  # default weight, 0..1, of the penalty for similarity in `choose_sentences`
 DAMPING = 0.85  # PageRank's probability of following a link; otherwise it jumps to any sentence
 TOLERANCE = 1e-7  # PageRank ends when the absolute changes in one iteration sum to less than this
 MAX_ITERATIONS = 200  # the maximum number of iterations of PageRank

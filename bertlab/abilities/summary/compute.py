@@ -10,19 +10,25 @@ Shape legend: S sentences, P dimensions of a vector.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from bertlab.abilities.sentences.vectors import TEXTS_AT_ONCE, compute_sentence_vectors
-from bertlab.abilities.summary.centrality import DIVERSITY, choose_sentences, compute_centrality
+from bertlab.abilities.summary import DIVERSITY, NUM_SENTENCES
+from bertlab.abilities.summary.centrality import choose_sentences, compute_centrality
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import TextError
+from bertlab.config.languages import Message
 from bertlab.tasks.examples import Example, Examples
 from bertlab.tasks.rouge import METRICS, compute_rouge
 from bertlab.tasks.summarisation import SummarisationTask
-from bertlab.tasks.summary_rows import NUM_SENTENCES, choose_by_scores
+from bertlab.tasks.summary_rows import choose_by_scores
 from bertlab.text.pretraining.sentences import find_sentences
+
+if TYPE_CHECKING:
+    from bertlab.session import Session
 
 TASK_TYPE = SummarisationTask()  # the task type whose output layer computes learned scores
 
@@ -73,16 +79,6 @@ class Summary:
     vectors."""
     has_learned_scores: bool = False
     """Whether an output layer for summaries computed the scores; otherwise the scores are centrality."""
-
-    @property
-    def is_trained(self) -> bool:
-        """The old name of `is_checkpoint_suited`."""
-        return self.is_checkpoint_suited
-
-    @property
-    def is_learned(self) -> bool:
-        """The old name of `has_learned_scores`."""
-        return self.has_learned_scores
 
     @property
     def text(self) -> str:
@@ -236,3 +232,21 @@ def compare_with_references(summaries: Sequence[Summary], references: Sequence[s
     ]
     means = [{name: float(np.mean([row[column][name] for row in rows])) for name in METRICS} for column in (0, 1)]
     return RougeComparison(len(pairs), *means)
+
+
+@dataclass(frozen=True)
+class FileSummaries:
+    """The summaries of the documents of a file."""
+
+    ids: Sequence[str]
+    summaries: tuple[Summary, ...]
+    rouge: RougeComparison | None  # None without references
+
+
+def describe_limits(session: "Session", summaries: Sequence[Summary]) -> list[Message]:
+    """Say if sentences were truncated, or if the checkpoint was trained for neither way to summarise."""
+    truncated = sum(len(summary.truncated) for summary in summaries)
+    notes = [Message("summary-truncated", count=truncated)] if truncated else []
+    if not summaries[0].is_checkpoint_suited:
+        notes.append(Message("sentences-untrained", checkpoint=session.name))
+    return notes

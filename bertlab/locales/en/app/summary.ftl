@@ -12,7 +12,7 @@ summary-diversity-help = With 0, sentences are chosen by centrality alone. With 
 summary-diversity-unused = This setting has no effect here: this checkpoint was fine-tuned on marked summary sentences. Only sentences that share three consecutive words with a sentence chosen before are left out.
 summary-empty = There is no sentence yet: paste a text with several sentences.
 summary-single = There is only one sentence, so there is nothing to choose.
-summary-too-long = This text has { FORMAT($count, spec: ",") } sentences: only the first { FORMAT($limit, spec: ",") } are used. For longer texts, use `bertlab summarise`.
+summary-too-long = This text has { FORMAT($count, spec: ",") } sentences: only the first { FORMAT($limit, spec: ",") } are used. For longer texts, use `bertlab summary`.
 summary-mixed = { $count ->
         [one] 1 sentence is in another language than the rest, so its centrality is unreliable.
        *[other] { FORMAT($count, spec: ",") } sentences are in another language than the rest, so their centrality is unreliable.

@@ -16,6 +16,7 @@ system-not-a-directory = Not a directory
 ## Settings
 
 setting-out-of-range = --{ $flag } is { $value }; it must be { $limit }
+input-out-of-range = { $name } is { $value }; it must be { $limit }
 setting-not-finite = --{ $flag } is { $value }; it must be a finite number
 setting-too-large = --{ $flag } is too large: it must fit in 64 bits
 limit-at-least = at least { $minimum }

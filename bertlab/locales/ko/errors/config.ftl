@@ -16,6 +16,7 @@ system-not-a-directory = 폴더가 아니에요
 ## 설정
 
 setting-out-of-range = --{ $flag } 값이 { $value }인데, { $limit }이어야 해요.
+input-out-of-range = { $name } 값이 { $value }인데, { $limit }이어야 해요.
 setting-not-finite = --{ $flag } 값이 { $value }인데, 유한한 수여야 해요.
 setting-too-large = --{ $flag } 값이 너무 커요. 64비트에 들어가는 수여야 해요.
 limit-at-least = { $minimum } 이상

@@ -3,56 +3,71 @@
 Shape legend: T tokens of a window, P passage tokens of a window, K windows, N heads.
 """
 
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import torch
 
+from bertlab.abilities.queries import Query
 from bertlab.abilities.results import SpanAttention, SpanXray, TokenRow, WindowReading
 from bertlab.config.errors import TextError
-from bertlab.nn.bert import Bert
 from bertlab.nn.trace import Trace
 from bertlab.tasks.inference import find_device, softmax
-from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, find_window_characters
+from bertlab.tasks.span.answer import N_BEST, SpanReading, find_answers, find_window_characters, read_span_logits
 from bertlab.tasks.span.decoding import decode_spans
 from bertlab.tasks.span.windows import Window, make_windows
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
+if TYPE_CHECKING:
+    from bertlab.abilities.answer import Answer
+    from bertlab.session import Session
 
-def make_xray(tokenizer: Tokenizer, reading: SpanReading, n_best: int, max_answer_tokens: int) -> SpanXray:
-    """Find the answers, and the prediction for every window.
 
-    Args:
-        tokenizer: the tokenizer of the model.
-        reading: the output of the model for a question and its passage.
-        n_best: the maximum number of answers.
-        max_answer_tokens: the maximum number of tokens of an answer.
-    """
+def prepare_reading(session: Session, ability: Answer) -> Query:
+    """Prepare the query whose result is the `SpanReading` of all windows."""
+    settings = session.window_settings(ability.stride, ability.max_tokens)
+    window_tokens = min(settings["max_tokens"], session.config.max_tokens)
+    windows = make_windows(session.tokenizer, ability.question, ability.passage, window_tokens, settings["stride"])
+
+    def finish(outputs: list[torch.Tensor]) -> SpanReading:
+        logits = [logits_T2.numpy() for logits_T2 in outputs]
+        start_KT, end_KT = [logits_T2[:, 0] for logits_T2 in logits], [logits_T2[:, 1] for logits_T2 in logits]
+        return read_span_logits(ability.passage, windows, start_KT, end_KT, ability.n_best, ability.max_answer_tokens)
+
+    return Query("span", tuple(windows), finish)
+
+
+def make_xray(session: Session, ability: Answer, reading: SpanReading) -> SpanXray:
+    """Find the answers, and the prediction for every window."""
+    answers = find_answers(reading, ability.n_best)
+    tau = session.loaded.null_threshold if ability.threshold is None else ability.threshold
     return SpanXray(
-        answers=find_answers(reading, n_best),
-        answer_windows=tuple(span.window for span in reading.decoded.spans[:n_best]),
+        answers=replace(answers, null_threshold=tau),
+        answer_windows=tuple(span.window for span in reading.decoded.spans[: ability.n_best]),
         readings=tuple(
-            _read_window(reading, tokenizer, k, max(n_best, N_BEST), max_answer_tokens)
+            _read_window(reading, session.tokenizer, k, max(ability.n_best, N_BEST), ability.max_answer_tokens)
             for k in range(len(reading.windows))
         ),
     )
 
 
 def compute_span_attention(
-    model: Bert,
-    tokenizer: Tokenizer,
+    session: Session,
     question: str,
     passage: str,
     window: int,
     start: int,
     end: int,
-    *,
-    stride: int,
-    max_tokens: int,
+    stride: int | None = None,
+    max_tokens: int | None = None,
 ) -> SpanAttention:
-    """Compute the attention from the question and from the answer in one window, for every head.
-
-    The arguments and errors are those of `Session.span_attention`.
-    """
-    all_windows = make_windows(tokenizer, question, passage, min(max_tokens, model.config.max_tokens), stride)
+    """Compute the attention from the question and from the answer in one window; see `Session.span_attention`."""
+    model, tokenizer, settings = session.model, session.tokenizer, session.window_settings(stride, max_tokens)
+    window_tokens = min(settings["max_tokens"], model.config.max_tokens)
+    all_windows = make_windows(tokenizer, question, passage, window_tokens, settings["stride"])
     if not 0 <= window < len(all_windows):
         raise TextError("window-out-of-range", window=window, last=len(all_windows) - 1)
     span_window = all_windows[window]
