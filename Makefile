@@ -4,7 +4,7 @@ VENV ?= .venv
 PORT ?= 8501
 BIN := $(VENV)/bin
 
-.PHONY: app lab lessons lessons-build test test-fast test-release test-gpu lint format clean
+.PHONY: app lab lessons lessons-build docs test test-fast test-release test-gpu lint format clean
 
 app: $(VENV)/.ready
 	$(BIN)/bertlab app --port $(PORT)
@@ -42,6 +42,10 @@ lessons: $(VENV)/.ready-for-tests
 # The notebooks of the lessons, from notebooks/src; needs a Chromium for the pictures of figures.
 lessons-build: $(VENV)/.ready-for-tests
 	$(BIN)/python scripts/build_lessons.py
+
+# The site in site/, from docs/, the lessons and the docstrings.
+docs: $(VENV)/.ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python scripts/build_docs.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports

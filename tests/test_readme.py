@@ -1,4 +1,4 @@
-"""The commands of the README run as written; only training and data that need hours or the network are made smaller."""
+"""The commands of the READMEs and of the guide run as written, with less training and smaller data."""
 
 import json
 import re
@@ -20,8 +20,17 @@ from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sentence_pairs import IS_NEXT, NOT_NEXT, make_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-KOREAN = (ROOT / "README.ko.md").read_text(encoding="utf-8")
+NAMES = {"en": "README.md", "ko": "README.ko.md"}
+READMES = {language: (ROOT / name).read_text(encoding="utf-8") for language, name in NAMES.items()}
+
+
+def read_guide(language: str) -> str:
+    paths = sorted((ROOT / "docs" / "guide").glob("*.md"))
+    paths = [path for path in paths if path.name.endswith(".ko.md") == (language == "ko")]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+ENGLISH, KOREAN = (f"{READMES[language]}\n{read_guide(language)}" for language in ("en", "ko"))
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -31,7 +40,8 @@ def blocks(text: str) -> list[tuple[str, str]]:
 
 def commands(text: str) -> list[list[str]]:
     lines = [line for language, block in blocks(text) if language == "sh" for line in block.splitlines()]
-    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("bertlab ")]
+    found = [tuple(shlex.split(line, comments=True)[1:]) for line in lines if line.startswith("bertlab ")]
+    return [list(words) for words in dict.fromkeys(found)]
 
 
 def launched(text: str) -> list[list[str]]:
@@ -39,7 +49,7 @@ def launched(text: str) -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("torchrun ")]
 
 
-BLOCKS, COMMANDS, LAUNCHED = blocks(README), commands(README), launched(README)
+COMMANDS, LAUNCHED = commands(ENGLISH), launched(ENGLISH)
 TRAINING = ("prepare", "pretrain", "finetune", "evaluate")
 DOMAIN = [words for words in COMMANDS if "runs/novels" in words]  # the commands of "Your own domain"
 WITH_ROWS = (*TRAINING, "compress")
@@ -55,7 +65,7 @@ def test_the_commands_that_use_a_checkpoint_print_a_result(words, capsys):
 
 
 @pytest.mark.skipif("strongest" not in find_shipped_checkpoints(), reason="no shipped checkpoints")
-@pytest.mark.parametrize(("text", "name"), [(README, "strongest"), (KOREAN, "korean")], ids=["en", "ko"])
+@pytest.mark.parametrize(("text", "name"), [(READMES["en"], "strongest"), (READMES["ko"], "korean")], ids=["en", "ko"])
 def test_the_python_of_the_readme_runs(monkeypatch, text, name):
     monkeypatch.chdir(ROOT)
     (block,) = [block for language, block in blocks(text) if language == "python"]
@@ -146,16 +156,14 @@ def test_each_run_of_the_readme_has_its_own_directory():
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"^make (\w+)", README + KOREAN, re.MULTILINE))))
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"^make (\w+)", ENGLISH + KOREAN, re.MULTILINE))))
 def test_the_make_targets_of_the_readme_exist(target):
     done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_directories_and_links_of_the_readme_exist():
-    for text in (README, KOREAN):
-        (tree,) = [block for language, block in blocks(text) if not language and "bertlab/config" in block]
-        for line in tree.splitlines():
-            assert (ROOT / line.split()[0]).exists(), line
-    for link in re.findall(r"\]\(([^)]+)\)", README + KOREAN):
-        assert (ROOT / link).exists(), link
+@pytest.mark.parametrize("text", READMES.values(), ids=READMES)
+def test_the_directories_and_links_of_the_readme_exist(text):
+    (tree,) = [block for language, block in blocks(text) if not language]
+    for place in [line.split()[0] for line in tree.splitlines()] + re.findall(r"\]\(([^)]+)\)", text):
+        assert (ROOT / place).exists(), place

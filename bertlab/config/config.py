@@ -156,8 +156,8 @@ class ModelConfig:
 
         Source: `AlbertTransformer` in `transformers`.
 
-        >>> [ModelConfig(num_layers=4, num_layer_groups=2).find_weight_layer(layer) for layer in range(4)]
-        [0, 0, 1, 1]
+        >>> ModelConfig(num_layers=4, num_layer_groups=2).find_weight_layer(3)
+        1
         """
         return layer * self.num_layer_groups // self.num_layers if self.num_layer_groups else layer
 
