@@ -20,7 +20,9 @@ main() {
 
   texts
   korean
+  korean_tasks
   english
+  english_tasks
   echo "finished: $(date)"
 }
 
@@ -35,6 +37,14 @@ pretrain() {
   shift 4
   bertlab pretrain "$out/$corpus" --out "$out/$name" --minutes "$minutes" --clock cpu --threads 1 --precision bfloat16 \
     --save-minutes 10 --optim.name muon --chosen-share 0.2 --validation "$out/$validation" --no-snapshots "$@"
+}
+
+# finetune RUN TASK MINUTES FROM DATA OPTION...: a fine-tuning run, written to $out/RUN
+finetune() {
+  local run=$1 task=$2 minutes=$3 from=$4 rows=$5
+  shift 5
+  bertlab finetune "$task" --from "$out/$from" --data "$rows" --out "$out/$run" --minutes "$minutes" --epochs 100 \
+    --clock cpu --threads 1 --precision bfloat16 --save-minutes 10 --seed 5 "$@"
 }
 
 # Training rows of tasks as text, and stories.
@@ -77,6 +87,40 @@ english() {
     --optim.lr 7e-4 --optim.warmup 0.03 --optim.decay 0 --seed 51
   pretrain en2 108 corpus-en validation-en --from "$out/en1" --batch-size 32 --max-tokens 512 \
     --optim.lr 7e-4 --optim.warmup 0.01 --optim.decay 1 --seed 52
+}
+
+# The Korean tasks: 155 minutes. KorQuAD and KLUE-NLI have no training rows at hand, see the scripts that make them.
+korean_tasks() {
+  local tasks=$data/tasks/korean wiki=("$data"/text/ko/kowiki-train-0{0,1,2}.parquet) made=$out/made
+  local splits=$out/splits
+  mkdir -p "$made"
+  [ -e "$splits/klue_nli/train.parquet" ] || "$python" scripts/korean_splits.py "$tasks" "$splits"
+  [ -e "$made/nli.parquet" ] || "$python" scripts/made_korean_nli.py "$made/nli.parquet" "${wiki[0]}" \
+    "$tasks/klue_sts/train.parquet" "$tasks/nsmc/train.parquet"
+  [ -e "$made/questions.parquet" ] || "$python" scripts/made_korean_questions.py "$made/questions.parquet" \
+    "$splits/korquad/validation.json" "${wiki[@]}"
+
+  finetune nsmc nsmc 35 ko3 "$tasks/nsmc" --invalid skip --max-tokens 96 --dropout 0 --optim.lr 3e-4
+  finetune klue_ner klue_ner 10 ko3 "$tasks/klue_ner" --dropout 0 --optim.lr 4e-4
+  finetune klue_sts klue_sts 10 ko3 "$tasks/klue_sts" --dropout 0 --optim.lr 3e-4
+  finetune nli1 klue_nli 16 ko3 "$made/nli.parquet" --hold-out 0 --dropout 0 --optim.lr 3e-4
+  finetune klue_nli klue_nli 14 nli1 "$splits/klue_nli" --optim.lr 2e-4
+  finetune korquad1 korquad 28 ko3 "$made/questions.parquet" --dropout 0 --optim.lr 4e-4
+  finetune korquad korquad 22 korquad1 "$splits/korquad" --batch-size 16 --dropout 0 --optim.lr 2.5e-4
+
+  local vectors=(--max-tokens 64 --optim.lr 3e-4 --pooling mean)
+  finetune vectors1 klue_nli_vectors 6 ko3 "$tasks/xnli_ko" --hold-out 0.05 "${vectors[@]}"
+  finetune vectors2 klue_sts_vectors 5 vectors1 "$tasks/klue_sts" "${vectors[@]}"
+  [ -e "$out/pairs/train.parquet" ] || "$python" scripts/augmented_pairs.py "$out/pairs" "$tasks/klue_sts" \
+    "$out/vectors2" "$out/klue_sts"
+  finetune sentences_ko klue_sts_vectors 9 vectors2 "$out/pairs" "${vectors[@]}"
+}
+
+# The English tasks: 145 minutes.
+english_tasks() {
+  [ -e "$out/squad-rows/validation.parquet" ] || "$python" scripts/squad_rows.py "$data/tasks" "$out/squad-rows"
+  finetune squad squad_v2 125 en2 "$out/squad-rows" --dropout 0 --optim.lr 2.5e-4 --optim.warmup 0.05
+  finetune sst2 sst2 20 en2 "$data/tasks/glue/sst2" --dropout 0 --optim.lr 2e-4
 }
 
 main "$@"
