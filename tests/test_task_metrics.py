@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from support.task_rows import read_examples
 
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import get_task
-from bertlab.tasks.entity_spans import find_entity_spans
+from bertlab.tasks.entity_spans import choose_tags, find_entity_spans
 from bertlab.tasks.metrics import (
     accuracy,
     character_f1_macro,
@@ -97,6 +98,32 @@ def test_entity_metrics_equal_those_of_seqeval(seed):
     tags = sorted({*flat, *other} - {"O"})
     expected = sklearn.metrics.f1_score(flat, other, labels=tags, average="macro", zero_division=0)
     assert character_f1_macro(gold, predicted) == pytest.approx(expected)
+
+
+def test_the_chosen_tags_are_the_most_probable_valid_sequence():
+    """Compared with all sequences of four tags; a sequence is valid if no I-tag stands alone and no word is cut."""
+    labels = ("O", "B-PS", "I-PS", "B-LC", "I-LC")
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        log_probs_UK, is_inside_word = np.log(rng.dirichlet(np.ones(5) / 2, 4)), rng.random(4) < 0.5
+
+        def is_valid(tags, is_inside_word=is_inside_word):
+            names = ["O", *(labels[tag] for tag in tags)]
+            return all(
+                (tag[0] != "I" or (previous != "O" and previous[2:] == tag[2:]))
+                and not (inside and previous != "O" and tag[0] == "B")
+                for previous, tag, inside in zip(names, names[1:], is_inside_word, strict=False)
+            )
+
+        scores = {tags: sum(log_probs_UK[range(4), tags]) for tags in product(range(5), repeat=4) if is_valid(tags)}
+        assert tuple(choose_tags(log_probs_UK, labels, is_inside_word)) == max(scores, key=scores.get)
+
+
+def test_tags_without_a_rule_are_chosen_independently():
+    log_probs_UK = np.log([[0.1, 0.9], [0.2, 0.8], [0.7, 0.3]])
+    for labels in (("NOUN", "VERB"), ("O", "I-PS")):
+        assert choose_tags(log_probs_UK, labels, [False] * 3) == [1, 1, 0]
+    assert choose_tags(np.zeros((0, 2)), ("O", "B-PS"), []) == []
 
 
 @pytest.mark.parametrize("seed", range(3))

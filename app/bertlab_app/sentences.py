@@ -114,8 +114,8 @@ def tags(tags: Tags) -> Sentence | None:
     """Name the word whose tag is least certain."""
     if not tags.words:
         return None
-    word = min(tags.words, key=lambda word: max(word.probabilities))
-    return make_sentence("tags", word=Quote(word.text), tag=Quote(word.tag), share=percent(max(word.probabilities)))
+    word = min(tags.words, key=tags.probability)
+    return make_sentence("tags", word=Quote(word.text), tag=Quote(word.tag), share=percent(tags.probability(word)))
 
 
 def span(answers: Answers, passage: str) -> Sentence | None:

@@ -14,6 +14,7 @@ figures that Python makes, `views/` for views that the browser draws. It may als
 - `documents.toml`: documents for the page *Pre-training by hand*
 - `next_sentence_test_pairs.toml`: the test pairs of the page *Next sentence* (see docs/glossary.md)
 - `clozes.toml`: sentences with a [MASK], and the words that fit
+- `everyday.toml`: more of them, for `bertlab evaluate everyday`
 - `classroom/`: the lessons of the classroom mode, see `bertlab.classroom.lesson`
 - `question_words.toml`: question words, by which the error analysis groups questions
 - `word_endings.toml`: function words and endings that the names of clusters omit (see `explore.word_endings`)

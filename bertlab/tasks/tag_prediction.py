@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from bertlab.tasks.entity_spans import find_entity_spans, is_entity_scheme
+from bertlab.tasks.entity_spans import choose_tags, find_entity_spans, is_entity_scheme
 from bertlab.text.tokenizers.wordpiece import Encoding
 from bertlab.text.word_spans import find_words
 
@@ -26,7 +26,7 @@ class TaggedWord:
     end: int
     """The index of the character that follows the word."""
     tag: str
-    """The most probable tag."""
+    """The tag; see `choose_tags`."""
     probabilities: tuple[float, ...]
     """The probability of every tag, in the order of `Tags.labels`."""
 
@@ -58,11 +58,15 @@ class Tags:
     entities: tuple[Entity, ...]
     """The named entities; () if the tags are not entity tags, but parts of speech, for example."""
 
+    def probability(self, word: TaggedWord) -> float:
+        """Return the probability of the tag of a word."""
+        return word.probabilities[self.labels.index(word.tag)]
+
 
 def read_tag_logits(
     labels: tuple[str, ...], text: str, encoding: Encoding, logits_TK: torch.Tensor, by_token: bool = False
 ) -> Tags:
-    """Choose the tag of every word by the logits of its first token, and find the entities from the tags.
+    """Choose the tags of the words by the logits of their first tokens, and find the entities from the tags.
 
     Args:
         labels: all tags that the checkpoint can predict.
@@ -83,17 +87,18 @@ def read_tag_logits(
         units = tokens
     else:
         units = [(position, start, end) for position, (start, end) in _find_first_tokens(tokens, find_words(text))]
+    probs_UK = probs_TK[[position for position, _, _ in units]]
+    is_inside_word_U = [by_token and text[max(0, start - 1) : start + 1].isalnum() for _, start, _ in units]
+    tags = choose_tags(np.log(probs_UK.clip(1e-30)), labels, is_inside_word_U)
     words = [
-        TaggedWord(
-            text[start:end], start, end, labels[int(probs_TK[position].argmax())], tuple(probs_TK[position].tolist())
-        )
-        for position, start, end in units
+        TaggedWord(text[start:end], start, end, labels[tag], tuple(probs_K.tolist()))
+        for (_, start, end), tag, probs_K in zip(units, tags, probs_UK, strict=True)
     ]
     entities = []
     for label, first, last in find_entity_spans([word.tag for word in words]) if is_entity_scheme(labels) else ():
         entity_words = words[first : last + 1]
         start, end = entity_words[0].start, entity_words[-1].end
-        probability = float(np.mean([max(word.probabilities) for word in entity_words]))
+        probability = float(np.mean([word.probabilities[labels.index(word.tag)] for word in entity_words]))
         entities.append(Entity(text[start:end], start, end, label, probability))
     return Tags(labels, tuple(words), tuple(entities))
 

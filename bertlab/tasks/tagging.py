@@ -19,7 +19,7 @@ from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.tasks import prediction_files
-from bertlab.tasks.entity_spans import find_entity_spans, is_entity_scheme, order_tags
+from bertlab.tasks.entity_spans import choose_tags, find_entity_spans, is_entity_scheme, order_tags
 from bertlab.tasks.error_analysis import ConfusionMatrix, ScoredRow, build_confusion_matrix
 from bertlab.tasks.examples import Examples, find_label_index, split_cell
 from bertlab.tasks.features import NO_TAG, TEXTS_AT_ONCE, Features, check_max_tokens, to_ragged
@@ -134,26 +134,34 @@ class TaggingTask(LabelledTaskType):
         )
 
     def compute_scores(self, model: Bert, batch: Batch) -> torch.Tensor:
-        """Compute the index of the most probable tag of each token, because `decode` needs nothing else -> [B, T]."""
-        return model.logits("tag", batch).argmax(-1)
+        """Compute the log-probabilities of the tags of each token -> [B, T, K]."""
+        return model.logits("tag", batch).float().log_softmax(-1)
 
     def decode(self, features: Features, scores_I: Sequence[np.ndarray]) -> list[list[str]]:
-        """Convert the tag indices of the tokens to tag names, one for each word or character.
+        """Choose the tags of each example by the log-probabilities of its tokens; see `choose_tags`.
 
         Args:
             features: the inputs.
-            scores_I: the tag indices of the tokens of each input, [T] with padding.
+            scores_I: the log-probabilities of the tags of each input, [T, K] with padding.
 
         Returns:
             For each example, one tag for each of its words or characters.
         """
         examples, labels = features.examples, features.examples.labels
-        tags_of_example: list[dict[int, str]] = [{} for _ in examples]  # unit index -> tag
-        for i, tags_T in enumerate(scores_I):
-            # not strict, because the scores are padded
-            for unit, tag in zip(features.unit_I[i], tags_T, strict=False):
-                if unit >= 0:
-                    tags_of_example[int(features.example_I[i])][int(unit)] = labels[int(tag)]
+        units: list[list[int]] = [[] for _ in examples]  # of each example, the units that tokens predict
+        log_probs: list[list[np.ndarray]] = [[] for _ in examples]
+        for i, log_probs_TK in enumerate(scores_I):
+            unit_T, example = np.asarray(features.unit_I[i]), int(features.example_I[i])
+            units[example] += unit_T[unit_T >= 0].tolist()
+            log_probs[example] += list(log_probs_TK[: len(unit_T)][unit_T >= 0])
+        tags_of_example: list[dict[int, str]] = []  # unit index -> tag
+        for row, row_units, row_log_probs in zip(examples, units, log_probs, strict=True):
+            is_inside_word_U = [
+                examples.spec.unit == "character" and unit > 0 and f"{row.texts[unit - 1]}{row.texts[unit]}".isalnum()
+                for unit in row_units
+            ]
+            tags = choose_tags(np.array(row_log_probs).reshape(-1, len(labels)), labels, is_inside_word_U)
+            tags_of_example.append({unit: labels[tag] for unit, tag in zip(row_units, tags, strict=True)})
         if examples.spec.unit == "character":
             return [spread_tags(tags, row.texts) for tags, row in zip(tags_of_example, examples, strict=True)]
         # a word without a token, such as a lone zero-width joiner, has no prediction and gets this tag
@@ -202,7 +210,7 @@ class TaggingTask(LabelledTaskType):
                 features, lambda batch: model.logits("tag", batch.to(device)).softmax(-1), features.pad_id,
                 ANALYSIS_BATCH_SIZE, progress,
             )  # fmt: skip
-        predictions = self.decode(features, [probs_TK.argmax(-1) for probs_TK in probs_ITK])
+        predictions = self.decode(features, [np.log(probs_TK.clip(1e-30)) for probs_TK in probs_ITK])
         gold_probabilities = _find_lowest_gold_probabilities(features, probs_ITK)
         separator = "" if examples.spec.unit == "character" else " "
         are_entity_tags = is_entity_scheme(examples.labels)

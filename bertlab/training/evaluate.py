@@ -32,6 +32,7 @@ from bertlab.training.pretraining.setup import load_generator
 from bertlab.training.progress import evaluation_bar
 
 PRETRAINING = "pretraining"  # the value of TASK for evaluating the pre-training objectives
+EVERYDAY = "everyday"  # the value of TASK for everyday sentences with a [MASK]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,7 @@ class EvaluateConfig(TaskFlags):
 
     Examples:
       bertlab evaluate pretraining --checkpoint strongest --data runs/validation
+      bertlab evaluate everyday --checkpoint korean --split test
       bertlab evaluate sst2 --checkpoint runs/sst2 --data glue/sst2
       bertlab evaluate mnli --checkpoint runs/mnli --split test --out submission/
       bertlab evaluate custom --checkpoint runs/mine --data more.csv --out answers.csv
@@ -55,8 +57,9 @@ class EvaluateConfig(TaskFlags):
     """Headings in `--help`, each with the fields listed below it."""
 
     task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")] = field(kw_only=False)
-    """A task that `bertlab finetune --help` lists; `pretraining` for masked tokens and sentence pairs; or `custom` for
-    your own rows. The default --type of a custom task is the type of the task that the checkpoint was fine-tuned on."""
+    """A task that `bertlab finetune --help` lists; `pretraining` for masked tokens and sentence pairs; `everyday` for
+    60 everyday sentences with a [MASK] (--split validation or test); or `custom` for your own rows. The default --type
+    of a custom task is the type of the task that the checkpoint was fine-tuned on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """For `pretraining`, a corpus made by `bertlab prepare`; otherwise the rows of the task: a file, a directory or a
     hub id. Default: the task's data set on the hub."""
@@ -113,6 +116,8 @@ def evaluate(config: EvaluateConfig) -> dict:
         torch.set_num_threads(config.threads)
     if (config.checkpoint is None) == (config.predictions is None):
         raise BertlabError("evaluate-needs-one-source")
+    if config.task == EVERYDAY:
+        return _evaluate_everyday(config)
     return _evaluate_pretraining(config) if config.task == PRETRAINING else _evaluate_task(config)
 
 
@@ -175,6 +180,14 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
     )
 
 
+def _evaluate_everyday(config: EvaluateConfig) -> dict:
+    """Evaluate the predictions of a checkpoint for everyday sentences."""
+    if config.checkpoint is None or config.split not in ("validation", "test"):
+        raise BertlabError("evaluate-everyday-needs-checkpoint")
+    loaded = _load_checkpoint(config, "mlm")
+    return cloze.measure_everyday(loaded.model, loaded.tokenizer, config.split)
+
+
 def _load_checkpoint(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
     """Load the checkpoint onto the device of the configuration; raise MissingHead if it lacks one of `heads`."""
     loaded = checkpoint.load(config.checkpoint)
@@ -220,6 +233,10 @@ def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     threshold.
     """
     loaded = checkpoint.load(config.checkpoint)
+    if config.task == EVERYDAY:
+        record = {**loaded.record, EVERYDAY: metrics}
+        checkpoint.write_record(loaded.path, record, render_card(loaded.name, record))
+        return
     if _is_other_task(config.task, loaded.record):
         evaluation = {"metrics": metrics, "measured_on": Path(config.data or config.task).name}
         other_tasks = {**loaded.record.get("other_tasks", {}), config.task: evaluation}

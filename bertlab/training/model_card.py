@@ -12,6 +12,8 @@ METRICS = {
     "bits_per_character": ("pseudo bits per character", "{:.3f}"),
     "nsp_accuracy": ("next-sentence accuracy", "{:.1%}"),
     "nsp_loss": ("next-sentence loss, nats", "{:.3f}"),
+    "everyday_first": ("a word that fits is the most probable", "{:.1f} %"),
+    "everyday_among_five": ("a word that fits is among the five most probable", "{:.1f} %"),
     "order_accuracy": ("sentence-order accuracy", "{:.1%}"),
     "order_loss": ("sentence-order loss, nats", "{:.3f}"),
     "replaced_accuracy": ("replaced-token accuracy", "{:.1%}"),
@@ -79,7 +81,8 @@ def render_card(name: str, record: dict) -> str:
         name: the name of the checkpoint.
         record: the content of `bertlab.json`. It must have the keys made_by, command, from, data, objectives, steps,
             tokens, training_minutes, hardware, precision, seed, finished, settings and validation, and evaluate_command
-            if there are metrics. Optional keys include cloze (the result of `cloze.answer_clozes`) and other_tasks (a
+            if there are metrics. Optional keys include cloze (the result of `cloze.answer_clozes`), everyday (that of
+            `cloze.measure_everyday` for the test sentences) and other_tasks (a
             dictionary {task: {"metrics": {name: value}, "measured_on": data}}).
 
     Returns:
@@ -118,6 +121,9 @@ def render_card(name: str, record: dict) -> str:
         text += [f"## Evaluation on another task: {task}", "", f"On {evaluation['measured_on']}.", ""]
         text += [*_format_metrics(evaluation["metrics"]), ""]
         text += [f"Command: `bertlab evaluate {task} --checkpoint CHECKPOINT --data VALIDATION`", ""]
+    if record.get("everyday"):
+        text += ["## Everyday sentences with a mask", "", *_format_metrics(record["everyday"]), ""]
+        text += ["Command: `bertlab evaluate everyday --checkpoint CHECKPOINT --split test`", ""]
     if record.get("cloze"):
         text += _format_cloze_results(record["cloze"])
     if record.get("note"):

@@ -53,7 +53,7 @@ class Tag(Prediction["Tags"]):
             marked_text += f"{self.text[end : entity.start]}[{self.text[entity.start : entity.end]} {entity.label}]"
             end = entity.end
         if self.words or not is_entity_scheme(result.labels):
-            header, found = "word", [(word, word.tag, max(word.probabilities)) for word in result.words]
+            header, found = "word", [(word, word.tag, result.probability(word)) for word in result.words]
         else:
             header, found = "entity", [(entity, entity.label, entity.probability) for entity in result.entities]
         rows = [

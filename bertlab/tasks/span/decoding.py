@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlab.tasks.span.windows import SpanWindows, Window
+from bertlab.text.pretraining.sentences import find_sentences
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,10 @@ def decode_spans(
     """Find the best spans of one question among all pairs of the `n_best` best starts and ends of each window.
 
     A start must be a passage token that has its largest context in this window (see `windows.find_max_context`). An end
-    must be a passage token at or after the start. Of several spans with the same text, only the best is returned.
-    Spans with equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the `n_best` starts and ends
-    include only tokens that can start or end an answer.
+    must be a passage token at or after the start, in the same sentence. Of several spans with the same text, only the
+    best is returned. Spans with equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the
+    `n_best` starts and ends include only tokens that can start or end an answer, and no span runs across the end of a
+    sentence; no answer of KorQuAD does, and of SQuAD's only those whose abbreviations look like one.
 
     Args:
         windows: the windows of the question.
@@ -73,6 +75,7 @@ def decode_spans(
         max_answer_tokens: maximum number of tokens in a span.
     """
     no_answer_score, columns = float("inf"), []
+    sentence_starts = [start for start, _ in find_sentences(passage)]
     for k, (window, starts, ends) in enumerate(zip(windows, start_logits, end_logits, strict=True)):
         start_T = np.asarray(starts, np.float64)[: len(window)]
         end_T = np.asarray(ends, np.float64)[: len(window)]
@@ -84,7 +87,9 @@ def decode_spans(
         )
         end_J = _find_highest(end_T[window.passage_slice], has_text_P, n_best)
         length_IJ = end_J - start_I[:, None]
-        i, j = np.nonzero((length_IJ >= 0) & (length_IJ < max_answer_tokens))
+        sentence_P = np.searchsorted(sentence_starts, offsets_P2[:, 0], side="right")
+        is_one_sentence_IJ = sentence_P[end_J] == sentence_P[start_I][:, None]
+        i, j = np.nonzero((length_IJ >= 0) & (length_IJ < max_answer_tokens) & is_one_sentence_IJ)
         start, end = start_I[i], end_J[j]
         score = start_T[passage_start + start] + end_T[passage_start + end]
         columns.append((score, np.full(len(i), k), offsets_P2[start, 0], offsets_P2[end, 1]))

@@ -45,6 +45,21 @@ class Segment(Protocol):
 
 
 @dataclass(frozen=True)
+class TokenSegment:
+    """A `Segment` with fields of its own."""
+
+    ids: list[int]
+    """The token ids."""
+    tokens: list[str]
+    """The tokens as text."""
+    offsets: list[tuple[int, int]]
+    """Character start and end of each token, without the space before it."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
 class SpecialTokens:
     """The names of the special tokens of a vocabulary, such as "[CLS]" or "<s>"."""
 

@@ -7,33 +7,17 @@ encode.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from bertlab.config.errors import TextError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import detect_language
-from bertlab.text.tokenizers.encoding import MASK
+from bertlab.text.tokenizers.encoding import MASK, TokenSegment
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 SPACE = "Ġ"  # the first character of a byte-level token that follows a space
-
-
-@dataclass(frozen=True)
-class SubwordSegment:
-    """The tokens of a text, without special tokens around it."""
-
-    ids: list[int]
-    """The token ids."""
-    tokens: list[str]
-    """The tokens as readable text."""
-    offsets: list[tuple[int, int]]
-    """Character start and end of each token, without the space before it."""
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 class SubwordTokenizer(Tokenizer):
@@ -43,11 +27,11 @@ class SubwordTokenizer(Tokenizer):
     links to pages of the app, work with every checkpoint.
     """
 
-    def encode_segments(self, texts: Sequence[str]) -> list[SubwordSegment]:
+    def encode_segments(self, texts: Sequence[str]) -> list[TokenSegment]:
         """Encode texts without special tokens around them; see `Tokenizer.encode_segments`."""
         rows = super().encode_segments([self._use_own_mask(text) for text in texts])
         return [
-            SubwordSegment(
+            TokenSegment(
                 row.ids,
                 self.tokens(row.ids),
                 [_skip_spaces(text, *offsets) for offsets in row.offsets],
@@ -116,6 +100,19 @@ class SubwordTokenizer(Tokenizer):
         }
         write_atomically(Path(directory, "tokenizer.json"), self._backend.to_str(pretty=True))
         write_atomically(Path(directory, "tokenizer_config.json"), json.dumps(config, indent=2) + "\n")
+
+    def _describe_word_ends(self) -> dict:
+        description = self.describe() | {"added_tokens": [], "post_processor": None}
+        pre_tokenizer = description["pre_tokenizer"] or {}
+        for component in pre_tokenizer.get("pretokenizers", [pre_tokenizer]):
+            if component.get("type") == "ByteLevel":
+                component["add_prefix_space"] = False
+            if component.get("type") == "Metaspace":
+                component["prepend_scheme"] = "never"
+        return description
+
+    def _continues_letters(self, word: str) -> bool:
+        return True  # a text gets a space before its first token only, whatever its first character is
 
     def _use_own_mask(self, text: str) -> str:
         """Replace "[MASK]" with the vocabulary's own mask token."""

@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 
 import tokenizers
@@ -17,7 +19,14 @@ import tokenizers
 from bertlab.config.errors import CheckpointError, TextError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import DEFAULT, detect_language, has_latin_letters, languages
-from bertlab.text.tokenizers.encoding import SPECIAL_TOKENS, Encoding, Segment, add_layout, find_special_tokens
+from bertlab.text.tokenizers.encoding import (
+    SPECIAL_TOKENS,
+    Encoding,
+    Segment,
+    TokenSegment,
+    add_layout,
+    find_special_tokens,
+)
 from bertlab.text.tokenizers.files import (
     build_backend,
     find_capitalised_token,
@@ -223,36 +232,93 @@ class Tokenizer:
             raise TextError("text-too-long", tokens=longest, limit=max_tokens)
         return encodings
 
-    def encode_segments(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
-        """Encode texts without [CLS] and [SEP] as encodings of the library, with `.ids`, `.tokens` and `.offsets`."""
+    def encode_segments(self, texts: Sequence[str]) -> list[Segment]:
+        """Encode texts without [CLS] and [SEP].
+
+        What follows a [MASK] without a space is encoded as the end of a word, as in training, where the beginning of
+        the word is masked after the word was split.
+        """
         texts = [_clean_text(text) for text in texts]
         with translate_failures("tokenizer-failed", TextError):
-            return self._backend.encode_batch(texts, add_special_tokens=False)
+            rows = self._backend.encode_batch(texts, add_special_tokens=False)
+            return [
+                self._continue_after_masks(text, row) if self.special.mask in text else row
+                for text, row in zip(texts, rows, strict=True)
+            ]
 
-    def split_words(self, text: str) -> list[str]:
-        """Normalise a text and split it at spaces and punctuation, as `encode` does before it searches for tokens.
+    def _continue_after_masks(self, text: str, row: tokenizers.Encoding) -> Segment:
+        """Encode what follows each [MASK] of a text without a space as the end of a word."""
+        all_ids, all_offsets, word_indices = row.ids, row.offsets, row.word_ids
+        ids, offsets = [], []
+        first = 0
+        for _, word in groupby(word_indices):
+            end = first + len(list(word))
+            word_ids, word_offsets = all_ids[first:end], all_offsets[first:end]
+            start, stop = word_offsets[0][0], word_offsets[-1][1]
+            after_mask = first > 0 and all_ids[first - 1] == self.mask_id and word_ids[0] not in self.special_ids
+            # characters that the normalisation removes may stand between the mask and the word
+            if (
+                after_mask
+                and self._normalise(text[all_offsets[first - 1][0] : start].split(self.special.mask)[-1]) == ""
+            ):
+                word_end = self._encode_word_end(text[start:stop])
+                if word_end is not None:
+                    word_ids = word_end.ids
+                    word_offsets = [(start + begin, start + end) for begin, end in word_end.offsets]
+            ids += word_ids
+            offsets += word_offsets
+            first = end
+        return TokenSegment(ids, self.tokens(ids), offsets)
+
+    def _encode_word_end(self, word: str) -> tokenizers.Encoding | None:
+        """Encode the end of a word; None if it cannot continue a word, or its tokens are not in the vocabulary."""
+        if not word or word[0].isspace() or not self._continues_letters(word):
+            return None
+        row = self._word_end_backend.encode(word, add_special_tokens=False)
+        return None if self.unk_id in row.ids else row
+
+    def _continues_letters(self, word: str) -> bool:
+        """Whether a word forms one word with a letter before it; punctuation marks and ideographs do not."""
+        splitter = self._backend.pre_tokenizer
+        return not splitter or len(splitter.pre_tokenize_str(self._normalise(f"a{word}"))) == 1
+
+    @cached_property
+    def _word_end_backend(self) -> tokenizers.Tokenizer:
+        """The backend for texts that are the end of a word."""
+        return tokenizers.Tokenizer.from_str(json.dumps(self._describe_word_ends()))
+
+    def _describe_word_ends(self) -> dict:
+        """Return the content of a tokenizer.json that gives the end of a word the ids of its "##" tokens."""
+        description = self.describe() | {"added_tokens": [], "post_processor": None}
+        model = description["model"]
+        continuations = {token: id for token, id in model["vocab"].items() if token.startswith(CONTINUATION)}
+        model["vocab"] = {self.special.unk: self.unk_id} | continuations
+        model["vocab"] |= {token.removeprefix(CONTINUATION): id for token, id in continuations.items()}
+        return description
+
+    def search(self, text: str) -> list[WordSearch]:
+        """Split every word of a text by the longest-match search, and return the steps; see `search_word`.
 
         A special token in the text, such as "[MASK]", is a word of its own.
         """
         parts = re.split(f"({'|'.join(map(re.escape, self.special_tokens))})", _clean_text(text))
-        words = []
-        for part in parts:
+        searches = []
+        for previous, part in pairwise(["", *parts]):
             if part in self.special_tokens:
-                words.append(part)
-            elif part:
-                normalised = self._normalise(part)
-                splitter = self._backend.pre_tokenizer
-                words += [word for word, _ in splitter.pre_tokenize_str(normalised)] if splitter else [normalised]
-        return words
+                searches.append(WordSearch(part, (), (part,)))
+                continue
+            normalised, splitter = self._normalise(part), self._backend.pre_tokenizer
+            words = splitter.pre_tokenize_str(normalised) if splitter else [(normalised, (0, len(normalised)))]
+            for word, (start, _) in filter(itemgetter(0), words):
+                is_word_end = previous == self.special.mask and start == 0 and self._continues_letters(word)
+                searches.append(self._search_word(word, is_word_end))
+        return searches
 
-    def search(self, text: str) -> list[WordSearch]:
-        """Split every word of a text by the longest-match search, and return the steps; see `search_word`."""
-        return [
-            WordSearch(word, (), (word,))
-            if word in self.special_tokens
-            else search_word(word, self.vocab, self.max_word_chars, self._tokens[self.unk_id])
-            for word in self.split_words(text)
-        ]
+    def _search_word(self, word: str, is_word_end: bool) -> WordSearch:
+        """Search for the tokens of a word; if the end of a word cannot be split, search for it as a whole word."""
+        found = search_word(word, self.vocab, self.max_word_chars, self._tokens[self.unk_id], is_word_end)
+        is_unknown = found.tokens == (self._tokens[self.unk_id],)
+        return self._search_word(word, False) if is_word_end and is_unknown else found
 
     def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
         """Reconstruct the merges that built tokens in training; None if the vocabulary does not show their order."""
@@ -291,7 +357,11 @@ class Tokenizer:
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return only the ids of many texts, without [CLS], [SEP] and offsets; this is the fastest way."""
-        return _encode_ids(self._backend, texts)
+        rows = _encode_ids(self._backend, texts)
+        masked = [index for index, text in enumerate(texts) if self.special.mask in text]
+        for index, segment in zip(masked, self.encode_segments([texts[index] for index in masked]), strict=True):
+            rows[index] = list(segment.ids)
+        return rows
 
     def encode_plain(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many texts; "[SEP]" and the like in a text are ordinary characters, as in a corpus."""

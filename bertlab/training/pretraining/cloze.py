@@ -1,6 +1,7 @@
 """Predict the masked tokens of cloze sentences, during training and for the model card.
 
-`bertlab/locales/*/clozes.toml` contains ten sentences for each language, with the words that fit.
+`bertlab/locales/*/clozes.toml` contains ten sentences for each language, with the words that fit, and `everyday.toml`
+120 more, by which checkpoints are chosen and compared.
 Source: the Cloze task of Taylor 1953; Devlin et al. 2019, section 3.1.
 
 Shape legend: B sentences, T tokens, M masks, H hidden, V vocabulary.
@@ -69,12 +70,12 @@ def check_sentences(texts: Sequence[str], tokenizer: Tokenizer, positions: int) 
 
 
 @torch.inference_mode()
-def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) -> list[dict]:
+def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], top: int = TOP) -> list[dict]:
     """Predict the masked tokens of some sentences.
 
     Returns:
         A row for each sentence, as the log stores it: {"text": ..., "guesses": [[[token, probability], ...], ...]}. For
-        every [MASK], "guesses" has a list of the `TOP` most probable tokens.
+        every [MASK], "guesses" has a list of the `top` most probable tokens.
     """
     encodings = [tokenizer.encode(text) for text in texts]
     batch = collate(encodings, tokenizer.pad_id).to(next(model.parameters()).device)
@@ -84,7 +85,7 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
     hidden_MH = model(batch).hidden_BTH[masks_M2[:, 0], masks_M2[:, 1]]
     probs_MV = model.mlm(hidden_MH)[:, : tokenizer.vocab_size].float().softmax(-1)
     model.train(was_training)
-    top_probs, top_ids = probs_MV.topk(min(TOP, tokenizer.vocab_size))
+    top_probs, top_ids = probs_MV.topk(min(top, tokenizer.vocab_size))
     rows = [{"text": text, "guesses": []} for text in texts]
     for sentence_index, ids, probs in zip(masks_M2[:, 0].tolist(), top_ids.tolist(), top_probs.tolist(), strict=True):
         pairs = zip(tokenizer.tokens(ids), probs, strict=True)
@@ -105,6 +106,35 @@ def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
         {**row, "fits": list(cloze.fits), "kind": cloze.kind, "right": row["guesses"][0][0][0].lower() in cloze.fits}
         for row, cloze in zip(rows, sentences, strict=True)
     ]
+
+
+def measure_everyday(model: nn.Module, tokenizer: Tokenizer, part: str) -> dict[str, float]:
+    """Predict the everyday sentences in the language of the vocabulary (`bertlab/locales/*/everyday.toml`).
+
+    Args:
+        part: "validation" or "test".
+
+    Returns:
+        How often, in per cent, a word that fits is the most probable token (`everyday_first`) and among the five most
+        probable (`everyday_among_five`), also for each kind of sentence (`among_five_KIND`); and the number of
+        sentences. A token that continues a word does not count.
+    """
+    rows_by_kind = read_data("everyday", tokenizer.language)[part]
+    ranks: dict[str, list[int]] = {}  # for each kind, the rank of the best word that fits, from 0; 5 if it is lower
+    for kind, rows in rows_by_kind.items():
+        predictions = predict_masks(model, tokenizer, [text for text, *_ in rows], top=5)
+        best_tokens = [[token.lstrip("Ġ▁").lower() for token, _ in row["guesses"][0]] for row in predictions]
+        ranks[kind] = [
+            next((rank for rank, token in enumerate(tokens) if token in fits), 5)
+            for tokens, (_, *fits) in zip(best_tokens, rows, strict=True)
+        ]
+    all_ranks = [rank for kind in ranks.values() for rank in kind]
+    return {
+        "everyday_first": 100 * sum(rank == 0 for rank in all_ranks) / len(all_ranks),
+        "everyday_among_five": 100 * sum(rank < 5 for rank in all_ranks) / len(all_ranks),
+        "sentences": len(all_ranks),
+        **{f"among_five_{kind}": 100 * sum(rank < 5 for rank in each) / len(each) for kind, each in ranks.items()},
+    }
 
 
 def format_predictions(rows: list[dict], step: int) -> str:

@@ -82,6 +82,7 @@ sentence-without-mask = there is no [MASK] in "{ $text }": write [MASK] in place
 sentence-too-long = "{ $text }" has { $tokens } tokens, but this model has { $positions } positions: shorten it
 evaluate-needs-one-source = give either --checkpoint, to make predictions, or --predictions, a file of predictions to score
 evaluate-pretraining-needs-corpus = to evaluate pre-training, give --checkpoint, and give --data with a corpus made by `bertlab prepare`
+evaluate-everyday-needs-checkpoint = to evaluate everyday sentences, give --checkpoint, and --split validation or test
 evaluate-rows-without-labels = { $name } has no labels, so it cannot be used for evaluation: write the predictions to a file with --out
 flag-needs-unanswerable = { $flag } is for tasks with unanswerable questions, such as squad_v2, not for { $task }
 flag-needs-classification = { $flag } is for classification tasks, such as sst2, not for { $task }

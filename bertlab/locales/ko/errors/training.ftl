@@ -76,6 +76,7 @@ sentence-without-mask = "{ $text }"에 [MASK]가 없어요. 단어 하나를 [MA
 sentence-too-long = 문장이 { $tokens }토큰인데 이 모델은 { $positions }토큰까지만 읽어요. 문장을 줄여 주세요: "{ $text }"
 evaluate-needs-one-source = 예측에 쓸 --checkpoint와 채점할 --predictions 파일 가운데 하나만 지정해 주세요.
 evaluate-pretraining-needs-corpus = 사전 학습을 평가하려면 --checkpoint와 --data(`bertlab prepare`로 만든 말뭉치)를 지정해 주세요.
+evaluate-everyday-needs-checkpoint = 일상 문장으로 평가하려면 --checkpoint를 지정하고, --split은 validation이나 test로 지정해 주세요.
 evaluate-rows-without-labels = { $name }에 레이블이 없어서 평가할 수 없어요. --out으로 예측을 파일에 저장해 주세요.
 flag-needs-unanswerable = { $flag } 옵션은 squad_v2처럼 답이 없는 질문이 있는 태스크에만 써요. { $task }에는 쓸 수 없어요.
 flag-needs-classification = { $flag } 옵션은 sst2 같은 분류 태스크에만 써요. { $task }에는 쓸 수 없어요.

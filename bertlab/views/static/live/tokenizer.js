@@ -45,8 +45,19 @@ export class Tokenizer {
   /** Split a text into tokens. */
   tokenize(text) {
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\ufffd"); // half a surrogate pair is no character
-    return wellFormed.split(this.special).flatMap((part, i) => (i % 2 ? [part] // the pattern is in brackets: odd parts match it
-      : this.splitWords(part).flatMap((word) => this.splitWord(word))));
+    return wellFormed.split(this.special).flatMap((part, i, parts) => {
+      if (i % 2) return [part]; // the pattern is in brackets: odd parts match it
+      return i && parts[i - 1] === "[MASK]" ? this.continueWord(part)
+        : this.splitWords(part).flatMap((word) => this.splitWord(word));
+    });
+  }
+
+  /** Split the text after a [MASK]. Without a space or a punctuation mark between them, its first word is the end of a word. */
+  continueWord(text) {
+    const [first, ...words] = this.splitWords(`a${text}`);
+    const wordEnd = first.slice(1);
+    const pieces = wordEnd ? this.splitWord(wordEnd, true) : [];
+    return [...(pieces[0] === "[UNK]" ? this.splitWord(wordEnd) : pieces), ...words.flatMap((word) => this.splitWord(word))];
   }
 
   /** Clean a text and split it into words; each punctuation mark is a word. */
@@ -62,15 +73,15 @@ export class Tokenizer {
     return clean.replace(PUNCTUATION_MARKS, " $& ").split(WORD_BREAK).filter((word) => word);
   }
 
-  /** Split a word into pieces: always the longest one that the vocabulary has, from left to right. */
-  splitWord(word) {
+  /** Split a word, or the end of one, into pieces: always the longest one that the vocabulary has, from left to right. */
+  splitWord(word, isWordEnd = false) {
     const letters = Array.from(word);
     if (letters.length > this.settings.maxWordLength) return ["[UNK]"];
     const pieces = [];
     let start = 0;
     while (start < letters.length) {
       let end = letters.length;
-      const piece = () => (start ? this.settings.prefix : "") + letters.slice(start, end).join("");
+      const piece = () => (start || isWordEnd ? this.settings.prefix : "") + letters.slice(start, end).join("");
       while (end > start && !this.ids.has(piece())) end--;
       if (end === start) return ["[UNK]"]; // no piece fits, so the whole word is unknown
       pieces.push(piece());
