@@ -1,6 +1,7 @@
 """The four output layers of fine-tuning: outputs equal to those of transformers, saving, loading, and predictions."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,10 +10,11 @@ from support.errors import raises_error
 from transformers import BertConfig
 
 import bertlab
-from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints import checkpoint, onnx_files
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, MissingHead, TextError
 from bertlab.nn.fast.model import FastBert
+from bertlab.nn.heads import HEADS, register_head
 from bertlab.text.batch import collate
 
 TEXT, PAIR = "The keeper carried the lantern.", "Rain fell on the harbour."
@@ -157,6 +159,18 @@ def test_a_task_head_can_be_saved_with_the_pretraining_heads(tiny_model, tiny_to
     model = FastBert(tiny_model.config.replace(labels=("a", "b")), ["mlm", "nsp", "tag"])
     path = checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {}, dtype=torch.float32)
     assert checkpoint.load(path).heads == ("mlm", "nsp", "tag")
+
+
+def test_an_output_layer_of_ones_own_with_labels_opens_again(tiny_model, tiny_tokenizer, tmp_path, monkeypatch):
+    monkeypatch.setitem(HEADS, "sky", None)  # so that the layer is removed at the end
+    register_head("sky", replace(HEADS["tag"], hf_class="BertModel", hf_modules={"": "sky"}))
+    model = with_head(tiny_model, "sky", ("dry", "wet", "storm"))
+    path = checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {}, dtype=torch.float32)
+    again = checkpoint.load(path)
+    assert (again.heads, again.config.labels) == (("sky",), ("dry", "wet", "storm"))
+    assert torch.equal(again.model.heads["sky"].weight, model.heads["sky"].weight)
+    exported = checkpoint.load(onnx_files.save(tmp_path / "fast", model, tiny_tokenizer, {}))
+    assert (exported.heads, exported.config.labels) == (("sky",), ("dry", "wet", "storm"))
 
 
 # -- predictions -------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from bertlab.checkpoints import files, locate, weight_files
 from bertlab.checkpoints.directory import replace_directory
 from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, ONNX, RECORD, WEIGHTS
-from bertlab.checkpoints.maps import hf_to_state, identify_shared_head, state_to_hf
+from bertlab.checkpoints.maps import find_heads, find_labels, hf_to_state, state_to_hf
 from bertlab.checkpoints.sentence_settings import FILES as SENTENCE_FILES
 from bertlab.checkpoints.sentence_settings import SentenceSettings, format_sentence_settings, read_sentence_settings
 from bertlab.config.config import ModelConfig
@@ -134,9 +134,9 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         return _load_onnx(source, path, config, heads)
     tensors = weight_files.read_weights(path)
     try:
-        shared_head, labels = identify_shared_head(read_json_object(path / CONFIG), tensors)
-        config = config.replace(labels=labels)
-        state, stored_heads = hf_to_state(tensors, config, shared_head)
+        stored_heads = find_heads(tensors, config.family, read_json_object(path / CONFIG))
+        config = config.replace(labels=find_labels(config, stored_heads, tensors))
+        state = hf_to_state(tensors, config, stored_heads)
     except CheckpointError as error:
         raise CheckpointError("checkpoint-unusable", name=source, reason=error) from None
     tokenizer = _load_tokenizer(source, path, config)
@@ -164,7 +164,7 @@ def _load_onnx(source: str | Path, path: Path, config: ModelConfig, heads: Itera
     from bertlab.nn.onnx_model import OnnxBert
 
     model = OnnxBert(path / ONNX, config)
-    if not {"classify", "tag"} & set(model.head_names):
+    if not any(HEADS[name].has_labels for name in model.head_names):
         model.config = config.replace(labels=())
     for name in heads:
         model.require_head(name)

@@ -92,30 +92,38 @@ def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, l
     return {module: heads for module, heads in by_module.items() if len(heads) > 1 and module in modules}
 
 
-def identify_shared_head(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
-    """Find the output layer to which tensors with a shared name such as "classifier" belong, and its labels.
+def find_heads(tensors: Mapping[str, torch.Tensor], family: Family, fields: Mapping) -> tuple[str, ...]:
+    """Find the output layers of a Hugging Face checkpoint, in the order of `HEADS`.
+
+    Args:
+        fields: the content of config.json.
+
+    Raises:
+        CheckpointError: see `_identify_shared_head`.
+    """
+    stored_modules = {name.rpartition(".")[0] for name in tensors}
+    shared = _find_shared_modules(family, {name.removesuffix(".weight") for name in tensors})
+    excluded = {
+        name
+        for module, candidates in shared.items()
+        for name in set(candidates) - {_identify_shared_head(tensors, family, fields, module, candidates)}
+    }
+    return tuple(name for name in HEADS if name not in excluded and stored_modules & _find_own_modules(name, family))
+
+
+def _identify_shared_head(
+    tensors: Mapping[str, torch.Tensor], family: Family, fields: Mapping, module: str, candidates: list[str]
+) -> str:
+    """Find the output layer, one of `candidates`, to which tensors with a shared name such as "classifier" belong.
 
     Several output layers store their tensors under the same name. The architecture in config.json tells which of these
     output layers the checkpoint has. Without an architecture, a checkpoint without a pooler is a tagger, because
     `transformers` writes no pooler for taggers.
 
-    Args:
-        fields: the content of config.json.
-        tensors: the tensors of the checkpoint by their Hugging Face names.
-
-    Returns:
-        The name of the output layer, and its labels, which are () if it has none (regression, multiple choice, answer
-        spans); (None, ()) if there are no such tensors.
-
     Raises:
         CheckpointError: the weight is not a matrix or is empty, or the model predicts several labels for one input,
             which bertlab does not support.
     """
-    family = ModelConfig.from_hf(dict(fields)).family
-    shared = _find_shared_modules(family, {name.removesuffix(".weight") for name in tensors})
-    if not shared:
-        return None, ()
-    module, candidates = next(iter(shared.items()))
     weight = tensors[f"{module}.weight"]
     if weight.ndim != 2 or not weight.numel():
         raise CheckpointError("weights-classifier-shape", shape=str(list(weight.shape)))
@@ -139,16 +147,22 @@ def identify_shared_head(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -
     if head == "classify" and problem_type == "multi_label_classification":
         raise CheckpointError("checkpoint-multi-label")
     if head == "classify" and (problem_type == "regression" or len(weight) == 1):
-        return "regress", ()
-    if head in ("choose", "span"):
-        return head, ()
-    # transformers does not write the labels if they have these default names.
-    return head, ModelConfig.from_hf(dict(fields)).labels or tuple(f"LABEL_{n}" for n in range(len(weight)))
+        return "regress"
+    return head
+
+
+def find_labels(config: ModelConfig, heads: Iterable[str], tensors: Mapping[str, torch.Tensor]) -> tuple[str, ...]:
+    """Return the labels of the output layers: those of config.json, or the default names, which it lacks."""
+    for name in heads:
+        if HEADS[name].has_labels:
+            weight = tensors.get(f"{get_hf_head_names(name, config.family).modules['']}.weight", ())
+            return config.labels or tuple(f"LABEL_{n}" for n in range(len(weight)))
+    return ()
 
 
 def hf_to_state(
-    tensors: Mapping[str, torch.Tensor], config: ModelConfig, shared_head: str | None = None
-) -> tuple[dict[str, torch.Tensor], tuple[str, ...]]:
+    tensors: Mapping[str, torch.Tensor], config: ModelConfig, heads: tuple[str, ...]
+) -> dict[str, torch.Tensor]:
     """Convert the tensors of a Hugging Face BERT to the state of `Bert(config, heads)`.
 
     Every tensor except `IGNORED_BUFFERS` must belong to the model, and must have the shape that the configuration
@@ -158,11 +172,7 @@ def hf_to_state(
     Args:
         tensors: the tensors by their Hugging Face names.
         config: the configuration of the model.
-        shared_head: the output layer to which tensors with a shared name such as "classifier" belong; see
-            `identify_shared_head`.
-
-    Returns:
-        The state, and the names of the output layers.
+        heads: the output layers, see `find_heads`.
 
     Raises:
         CheckpointError: a tensor is missing or does not belong to the model, has a wrong shape or type, or differs from
@@ -173,13 +183,6 @@ def hf_to_state(
     remaining = _rename_tensors(tensors, family)
     stored_modules = {name.rpartition(".")[0] for name in remaining}
     _check_layers(stored_modules, config)
-    shared = _find_shared_modules(family, stored_modules)
-    heads = tuple(
-        name
-        for name in HEADS
-        if (name == shared_head or not any(name in names for names in shared.values()))
-        and stored_modules & _find_own_modules(name, family)
-    )
     for name in heads:
         if get_hf_head_names(name, family).pooler:
             # Older versions of transformers also store the pooler of the encoder, which this output layer does not use.
@@ -213,7 +216,7 @@ def hf_to_state(
     if remaining:
         names = sorted(remaining)
         raise CheckpointError("weights-unused", tensors=names[:4], more=max(len(names) - 4, 0))
-    return state, heads
+    return state
 
 
 def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
@@ -242,7 +245,7 @@ def _find_own_modules(name: str, family: Family) -> set[str]:
     """Return the modules that, if a checkpoint has one of them, prove that it has this output layer.
 
     A module is left out if it also belongs to an output layer whose tensors have another name in checkpoints. Output
-    layers whose tensors have the same name, such as "classifier", are told apart by `identify_shared_head`.
+    layers whose tensors have the same name, such as "classifier", are told apart by `_identify_shared_head`.
     """
     modules = set(get_hf_head_names(name, family).modules.values())
     return modules - {

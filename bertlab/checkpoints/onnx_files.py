@@ -19,6 +19,7 @@ from bertlab.checkpoints.int8 import quantise_rows
 from bertlab.checkpoints.sentence_settings import SentenceSettings
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
+from bertlab.nn.heads import HEADS
 from bertlab.nn.onnx_graph import OnnxGraph, QuantisedEmbedding, name_inputs, name_outputs
 from bertlab.nn.onnx_model import METADATA, OnnxBert, make_metadata, require_onnxruntime
 from bertlab.text.tokenizers.wordpiece import Tokenizer
@@ -72,7 +73,8 @@ def save(
     names = tuple(model.head_names if heads is None else heads)
     for name in names:
         model.require_head(name)
-    config = model.config if {"classify", "tag"} & set(names) else model.config.replace(labels=())
+    has_labels = any(HEADS[name].has_labels for name in names)
+    config = model.config if has_labels else model.config.replace(labels=())
     # Every step is a function with the parameters (path of the file, graph, type of the weights).
     steps = [_export, *([_quantise] if weights == "int8" else []), _add_metadata]
     model = copy.deepcopy(model).float().cpu().eval().requires_grad_(False)

@@ -154,6 +154,8 @@ class HeadSpec:
     """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
     reads_pooled: bool = False
     """True if the layer reads the pooler's output, False if it reads hidden states."""
+    has_labels: bool = False
+    """Whether its outputs are the labels of the configuration, `ModelConfig.labels`."""
 
 
 # `HeadSpec.hf_modules` of the layers that `transformers` names "classifier".
@@ -180,6 +182,7 @@ HEADS = {
     "classify": HeadSpec(
         lambda config: LinearHead(config, len(config.labels)), Message("head-classify"),
         Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", HF_CLASSIFIER, reads_pooled=True,
+        has_labels=True,
     ),
     "regress": HeadSpec(
         lambda config: LinearHead(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
@@ -194,7 +197,7 @@ HEADS = {
     "tag": HeadSpec(
         lambda config: LinearHead(config, len(config.labels), config.family.token_heads_have_dense_layer),
         Message("head-tag"), Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification",
-        HF_CLASSIFIER,
+        HF_CLASSIFIER, has_labels=True,
     ),
     "rtd": HeadSpec(
         ReplacedTokenHead, Message("head-rtd"), Message("head-remedy-electra"), "BertForPreTraining",
