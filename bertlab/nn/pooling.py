@@ -10,22 +10,18 @@ import torch.nn.functional as F
 
 
 def _mean(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Compute the mean over the tokens -> [B, H]."""
     return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1)
 
 
 def _mean_sqrt(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Compute the sum over the tokens, divided by the square root of their number -> [B, H]."""
     return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1).sqrt()
 
 
 def _cls(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Return the hidden state of [CLS], the first token -> [B, H]."""
     return hidden_BTH[:, 0]
 
 
 def _max(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Compute the largest value over the tokens in each dimension -> [B, H]."""
     return hidden_BTH.masked_fill(~mask_BT1, -torch.inf).amax(1)
 
 
@@ -37,12 +33,7 @@ POOLING_MODES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] =
 
 
 def pool_sentences(hidden_BTH: torch.Tensor, mask_BT: torch.Tensor, modes: Sequence[str] = ("mean",)) -> torch.Tensor:
-    """Compute a vector with a norm of 1 for each text -> float32 [B, P].
-
-    Args:
-        hidden_BTH: the last layer's hidden states; those of padding are ignored.
-        mask_BT: bool; True where there is a token, including [CLS] and [SEP].
-        modes: keys of `POOLING_MODES`; with several of them, their results are concatenated.
+    """Compute a vector with a norm of 1 for each text -> float32 [B, P]; the results of several modes are concatenated.
 
     Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3.
     """

@@ -1,17 +1,11 @@
 """Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
 
-For this type, PyTorch's fused kernel has a slow backward pass on CPU, and with separate operations autograd would copy
-queries, keys, values and outputs twice each. Here each is copied once, into an order in which the tokens of a head are
-adjacent.
+PyTorch's fused kernel has a slow backward pass there, and with separate operations autograd would copy queries, keys,
+values and outputs twice each. Here each is copied once, into an order in which the tokens of a head are adjacent.
 
 Shape legend: B batch, T positions of a row of a bucket, X tokens, H hidden, N heads, D head size (H = N * D), G rows of
-a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), P head slots; a 3 in a name is a
-dimension for queries, keys and values.
-
-A slot is the index of a position when the positions of all buckets, padding included, are counted consecutively: first
-the G * T positions of the first bucket, then those of the second one, and so on. At each position, each of the N heads
-has one vector. A head slot is the index of such a vector when the vectors of all buckets are counted consecutively:
-first those of the first bucket, in the order of a flattened tensor [G, N, T], then those of the second one, and so on.
+a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), P head slots: the vectors [G, N, T] of
+the first bucket, then those of the second one, ...; a 3 in a name is a dimension for queries, keys and values.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,14 +23,7 @@ TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
 class HeadBucketLayout(BucketLayout):
-    """A `BucketLayout` that computes the attention of all its buckets in one autograd function.
-
-    Args:
-        attention_mask_BT: True for tokens.
-        make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
-            mask of the bucket, or None if nothing is masked.
-        num_heads: number of attention heads.
-    """
+    """A `BucketLayout` that computes the attention of all its buckets in one autograd function."""
 
     def __init__(
         self,
@@ -59,7 +46,6 @@ class HeadBucketLayout(BucketLayout):
         self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_index).flatten()
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
-        """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""
         return _BucketedAttention.apply(qkv_XC, self, num_heads, dropout_rate)
 
     def split_buckets(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
@@ -72,7 +58,7 @@ class HeadBucketLayout(BucketLayout):
 
 
 class _BucketedAttention(torch.autograd.Function):
-    """Compute `HeadBucketLayout.attend`, [X, C] -> [X, H]; the backward pass is written by hand."""
+    """`HeadBucketLayout.attend`; the backward pass is written by hand."""
 
     @staticmethod
     def forward(ctx, qkv_XC, layout, num_heads, dropout_rate):
@@ -122,11 +108,6 @@ class _BucketedAttention(torch.autograd.Function):
 def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Find the head slots of each token, one for each head -> int64 [X, N].
 
-    Args:
-        sizes: (G, T) of each bucket.
-        slot_X: the slot of each token.
-        num_heads: the number of attention heads.
-
     >>> find_head_slots([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
     [[0, 2], [1, 3], [4, 5]]
     """
@@ -143,13 +124,6 @@ def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
     """Mark padding positions as tokens, the first ones first, until the number of tokens is a multiple of `step`.
 
     If there is too little padding, all of it is marked.
-
-    Args:
-        mask_BT: True for tokens, False for padding.
-        step: the number of tokens becomes a multiple of this number.
-
-    Returns:
-        bool [B, T], True for tokens and marked padding.
 
     >>> round_up_tokens(torch.tensor([[True, False, False], [True, True, True]]), 3).int().tolist()
     [[1, 1, 1], [1, 1, 1]]

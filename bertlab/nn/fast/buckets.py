@@ -1,11 +1,11 @@
-"""Layouts with little or no padding: they hold all tokens in one sequence and, for attention on CPU, buckets of rows.
+"""Layouts with little or no padding: all tokens in one sequence and, for attention on CPU, buckets of rows.
 
-A bucket contains rows of similar length. The number of attention scores grows with the square of a row's length, so
-each bucket is padded only to its own longest row.
+A bucket holds rows of similar length, because the number of attention scores grows with the square of the length to
+which a row is padded.
 
 Shape legend: B batch, T positions of a padded row, X tokens, H hidden, C the queries, keys and values of all heads side
-by side (C = 3 * H), G rows of a bucket, S slots (a slot is the index of a position when the positions of all buckets,
-padding included, are counted consecutively), R selected positions.
+by side (C = 3 * H), G rows of a bucket, R selected positions, S slots: the positions of all buckets, padding included,
+counted consecutively.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,29 +26,18 @@ MAX_PADDING_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Bucket:
-    """Rows of similar length, padded to the same number of positions."""
-
-    num_rows: int
-    """The number of rows, G."""
-    padded_length: int
-    """The number of positions of each row, T."""
-    mask: torch.Tensor | None
-    """The additive mask of the bucket, see `bert.make_additive_mask`."""
+    num_rows: int  # G
+    padded_length: int  # T
+    mask: torch.Tensor | None  # see `bert.make_additive_mask`
 
 
 class PackedLayout:
-    """The X tokens of a batch in their order, without padding.
-
-    Args:
-        position_X: int64, ascending: the index of each token in the flattened B * T.
-        shape: B and T.
-    """
+    """The X tokens of a batch in their order, without padding; `position_X` are their indices in B * T."""
 
     def __init__(self, position_X: torch.Tensor, shape: tuple[int, int]):
         self.position_X, self.shape = position_X, shape
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Select the tokens, [B, T, H] -> [X, H]."""
         return hidden_BTH.flatten(0, 1).index_select(0, self.position_X)
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
@@ -57,7 +46,7 @@ class PackedLayout:
         return scatter_rows(hidden_XH, self.position_X, B * T).unflatten(0, self.shape)
 
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
-        """Convert indices of the flattened B * T to indices of X. A padding position gets the index of some token."""
+        """Convert indices of the flattened B * T to indices of X; a padding position gets that of some token."""
         return torch.searchsorted(self.position_X, positions_R).clamp(max=len(self.position_X) - 1)
 
 
@@ -65,7 +54,6 @@ class BucketLayout(PackedLayout):
     """Tokens without padding, whose attention is computed by `padded_attention` in each bucket.
 
     Args:
-        attention_mask_BT: True for tokens.
         make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
             mask of the bucket, or None if nothing is masked.
         is_kept_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
@@ -116,7 +104,6 @@ class BucketLayout(PackedLayout):
         )
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
-        """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""
         slot_counts = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
         parts = scatter_rows(qkv_XC, self.slot_X, sum(slot_counts)).split(slot_counts)
         heads = [
@@ -128,9 +115,6 @@ class BucketLayout(PackedLayout):
 
 def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
     """Group rows into buckets -> the index of each bucket's first row, then the number of rows.
-
-    Args:
-        lengths: the number of tokens in each row, from the longest row to the shortest.
 
     >>> find_bucket_bounds([100, 90, 70, 10])
     [0, 2, 3, 4]

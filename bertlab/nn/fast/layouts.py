@@ -1,8 +1,8 @@
 """Memory layouts for the tokens of a batch in the encoder; `choose_layout` selects one for each batch.
 
-Linear layers, LayerNorm and GELU compute every position separately, so they need no padding. Attention needs the rows
-of the batch: on a GPU, a kernel accepts rows that follow each other without gaps (`VarlenLayout`); on CPU, rows of
-similar length are padded to the longest of their bucket (`BucketLayout`, `HeadBucketLayout`).
+Only attention needs the rows of the batch: on a GPU, a kernel accepts rows that follow each other without gaps
+(`VarlenLayout`); on CPU, rows of similar length are padded to the longest of their bucket (`BucketLayout`,
+`HeadBucketLayout`).
 
 Shape legend: B batch, T positions of a padded row, G rows of a bucket, X tokens in the layout, N heads, D head size, H
 hidden, C the queries, keys and values of all heads side by side (C = 3 * H), R selected positions.
@@ -26,25 +26,20 @@ class Layout(Protocol):
     """An order of the tokens of a batch, with a method that computes attention in this order."""
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Convert hidden states to this layout, [B, T, H] -> [X, H]."""
+        """[B, T, H] -> [X, H]."""
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Restore the shape of the batch, [X, H] -> [B, T, H]; values at padding positions are undefined."""
+        """[X, H] -> [B, T, H]; values at padding positions are undefined."""
 
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
-        """Convert positions, indices of the flattened B * T, to indices of X."""
+        """Convert indices of the flattened B * T to indices of X."""
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         """Compute attention: queries, keys and values side by side, [X, C] -> the outputs of the heads, [X, H]."""
 
 
 class PaddedLayout:
-    """All B * T positions of a batch, padding included.
-
-    Args:
-        shape: B and T.
-        mask: the additive mask of the batch, see `bert.make_additive_mask`; None if nothing is masked.
-    """
+    """All B * T positions of a batch, padding included."""
 
     def __init__(self, shape: tuple[int, int], mask: torch.Tensor | None):
         self.shape, self.mask = shape, mask
@@ -63,13 +58,7 @@ class PaddedLayout:
 
 
 class VarlenLayout(PackedLayout):
-    """Tokens without padding, for a GPU kernel that is told where each row starts.
-
-    Args:
-        attention_mask_BT: True for tokens.
-        lengths: the number of tokens in each row.
-        causal: whether a token attends only to itself and to earlier tokens.
-    """
+    """Tokens without padding, for a GPU kernel that is told where each row starts."""
 
     def __init__(self, attention_mask_BT: torch.Tensor, lengths: list[int], causal: bool):
         # Unlike `nonzero`, `nonzero_static` gets the number of tokens, so the CPU need not wait for the GPU.
@@ -98,11 +87,6 @@ def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tenso
     | GPU, float32 | `PaddedLayout` | `PaddedLayout` |
     | CPU, bfloat16 | `HeadBucketLayout` | `HeadBucketLayout` |
     | CPU, other | `PaddedLayout` | `BucketLayout` |
-
-    Args:
-        config: the configuration of the model.
-        batch: the batch.
-        hidden_BTH: the embeddings of the batch, which determine the type and the device.
     """
     attention_mask_BT, causal = batch.attention_mask_BT, config.left_to_right
     B, T = hidden_BTH.shape[:2]
@@ -123,12 +107,7 @@ def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tenso
 
 
 def make_bucket_mask_function(like: torch.Tensor, causal: bool) -> Callable[[torch.Tensor], torch.Tensor | None]:
-    """Make the function `make_bucket_mask` that `BucketLayout` takes.
-
-    Args:
-        like: a tensor with the type and device that the masks should have.
-        causal: whether a token attends only to itself and to earlier tokens.
-    """
+    """Make the function `make_bucket_mask` of `BucketLayout`, for masks with the type and device of `like`."""
 
     def make_bucket_mask(is_token_GT: torch.Tensor) -> torch.Tensor | None:
         hidden_GT1 = like.new_empty(*is_token_GT.shape, 1)

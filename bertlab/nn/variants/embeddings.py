@@ -1,4 +1,4 @@
-"""Embedding layers of other model families: factorised, without token types, of tokens only, and of token trigrams.
+"""Embedding layers of other model families.
 
 Shape legend: B batch, T tokens, H hidden, E width of the token embeddings.
 """
@@ -14,11 +14,10 @@ from bertlab.nn.trace import NO_TRACE, Trace
 
 
 class SumEmbeddings(nn.Module):
-    """BERT's embeddings, except for their width and the number of token types.
+    """BERT's embeddings with another width (Lan et al. 2019, arXiv 1909.11942, section 3.1) or number of token types.
 
-    Embeddings whose width differs from the hidden size are factorised: a projection to the hidden size follows the
-    LayerNorm (Lan et al. 2019, arXiv 1909.11942, section 3.1). There may be one token type, which all tokens have, or
-    none. The trace records four tensors: the embeddings of tokens, positions and token types, and their normalised sum.
+    There may be one token type, which all tokens have, or none. The trace records four tensors, as in
+    `bert.Embeddings`.
     """
 
     def __init__(self, config: ModelConfig):
@@ -34,11 +33,7 @@ class SumEmbeddings(nn.Module):
     def forward(
         self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
     ) -> torch.Tensor:
-        """Embed token ids -> hidden_BTH.
-
-        Raises:
-            TextError: there are more tokens than positions.
-        """
+        """Embed token ids -> hidden_BTH. Raises TextError if there are more tokens than positions."""
         first_row, T = self.first_position, input_ids_BT.shape[1]
         if (limit := self.position.num_embeddings - first_row) < T:
             raise TextError("text-too-long", tokens=T, limit=limit)
@@ -66,11 +61,7 @@ class TokenEmbeddings(nn.Module):
     def forward(
         self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
     ) -> torch.Tensor:
-        """Embed token ids -> hidden_BTH; token types are ignored.
-
-        Raises:
-            TextError: there are more tokens than positions.
-        """
+        """Embed token ids -> hidden_BTH; token types are ignored. Raises TextError."""
         if (T := input_ids_BT.shape[1]) > self.max_tokens:
             raise TextError("text-too-long", tokens=T, limit=self.max_tokens)
         token_BTH = self.token(input_ids_BT)
@@ -96,7 +87,7 @@ class ScaleShift(nn.Module):
 class TrigramEmbeddings(SumEmbeddings):
     """Position and token type embeddings, plus a projection of the embeddings of the next, current and previous token.
 
-    Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3; `MobileBertEmbeddings` in `transformers`.
+    Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3.
     """
 
     def __init__(self, config: ModelConfig):
