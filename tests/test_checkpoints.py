@@ -284,7 +284,7 @@ def test_weights_are_saved_and_loaded_in_the_requested_dtypes(tmp_path, tokenize
 def test_requested_heads_are_initialised(tmp_path, saved):
     loaded = checkpoint.load(saved, heads=["mlm", "span"], dtype=torch.bfloat16)
     assert loaded.heads == ("mlm", "nsp", "span")
-    assert loaded.initialised == ("span",)
+    assert loaded.initialised_parts == ("span",)
     assert 0 < loaded.model.heads["span"].weight.abs().max() <= 0.6
     assert all(not p.is_meta and p.requires_grad and p.dtype == torch.bfloat16 for p in loaded.model.parameters())
 
