@@ -6,6 +6,7 @@ the tokens to predict, as row * (tokens per row) + token.
 """
 
 import copy
+import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
 from bertlab.nn.onnx_graph import OnnxGraph, QuantisedEmbedding, name_inputs, name_outputs
-from bertlab.nn.onnx_model import METADATA, OnnxBert, make_metadata, require_onnxruntime
+from bertlab.nn.onnx_model import METADATA, VERSION, OnnxBert, require_onnxruntime
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 OPSET = 18  # the version of ONNX's operators; ONNX Runtime supports it since version 1.14 (2023)
@@ -117,5 +118,6 @@ def _quantise(path: Path, graph: OnnxGraph, weights: str) -> None:
 def _add_metadata(path: Path, graph: OnnxGraph, weights: str) -> None:
     onnx = _require_onnx()
     file = onnx.load(path)
-    onnx.helper.set_model_props(file, {METADATA: make_metadata(graph.head_names, weights)})
+    metadata = {"version": VERSION, "heads": list(graph.head_names), "weights": weights}
+    onnx.helper.set_model_props(file, {METADATA: json.dumps(metadata)})
     onnx.save(file, path)

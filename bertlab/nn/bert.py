@@ -56,8 +56,7 @@ class Embeddings(nn.Module):
         position_TH = self.position.weight[first : first + T]
         token_type_BTH = self.token_type(token_type_ids_BT)
         hidden_BTH = self.norm(token_BTH + token_type_BTH + position_TH)
-        for tensor_BTH in (token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH):
-            trace.record("embeddings", tensor_BTH)
+        trace.record("embeddings", token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH)
         return hidden_BTH
 
 

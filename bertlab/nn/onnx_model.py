@@ -30,12 +30,7 @@ from bertlab.nn.onnx_graph import INPUTS, POSITIONS, name_outputs
 from bertlab.nn.trace import Trace
 
 VERSION = 1  # of the metadata and the outputs; a file of another version is rejected
-METADATA = "bertlab"  # the key under which a file stores the result of `make_metadata`
-
-
-def make_metadata(heads: tuple[str, ...], weight_type: str) -> str:
-    """Make the metadata of a file: the output layers in the order of the outputs, and "float32" or "int8"."""
-    return json.dumps({"version": VERSION, "heads": list(heads), "weights": weight_type})
+METADATA = "bertlab"  # the key under which a file stores version, output layers and type of the weights
 
 
 def require_onnxruntime() -> object:
@@ -47,16 +42,6 @@ def require_onnxruntime() -> object:
     return onnxruntime
 
 
-def _list_file_errors() -> tuple[type[Exception], ...]:
-    """List the exceptions for a file that cannot be opened; they have no common base class."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as runtime
-
-    return (
-        runtime.Fail, runtime.InvalidArgument, runtime.InvalidGraph, runtime.InvalidProtobuf, runtime.NoSuchFile,
-        runtime.NotImplemented, runtime.RuntimeException,
-    )  # fmt: skip
-
-
 class OnnxBert(TaskHeads):
     """A model in an ONNX file that `onnx_files.save` wrote; `threads` compute one batch, by default torch's number.
 
@@ -66,6 +51,11 @@ class OnnxBert(TaskHeads):
     def __init__(self, path: Path, config: ModelConfig, threads: int | None = None):
         nn.Module.__init__(self)
         runtime = require_onnxruntime()
+        from onnxruntime.capi import onnxruntime_pybind11_state as errors
+
+        # The errors for a file that cannot be opened have no common base class.
+        damage = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf, errors.NoSuchFile)
+        damage += (errors.NotImplemented, errors.RuntimeException)
         self.config, self.path = config, path
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads or torch.get_num_threads()
@@ -73,7 +63,7 @@ class OnnxBert(TaskHeads):
         options.log_severity_level = 4  # errors are raised, so printing would show them twice
         try:
             self.session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except _list_file_errors() as error:
+        except damage as error:
             raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
         metadata = _read_metadata(self.session.get_modelmeta().custom_metadata_map, path)
         self._head_names = tuple(metadata["heads"])

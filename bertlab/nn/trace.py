@@ -41,9 +41,9 @@ class Trace:
     def is_recording(self, kind: str) -> bool:
         return kind in self.records
 
-    def record(self, kind: str, tensor: torch.Tensor) -> None:
+    def record(self, kind: str, *tensors: torch.Tensor) -> None:
         if kind in self.records:
-            self.records[kind].append(tensor.detach())
+            self.records[kind] += [tensor.detach() for tensor in tensors]
 
     def __getitem__(self, kind: str) -> list[torch.Tensor]:
         return self.records[kind]

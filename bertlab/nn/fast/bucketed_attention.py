@@ -8,7 +8,7 @@ a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), 
 the first bucket, then those of the second one, ...; a 3 in a name is a dimension for queries, keys and values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -25,14 +25,9 @@ TOKENS_STEP, LENGTH_STEP = 128, 32
 class HeadBucketLayout(BucketLayout):
     """A `BucketLayout` that computes the attention of all its buckets in one autograd function."""
 
-    def __init__(
-        self,
-        attention_mask_BT: torch.Tensor,
-        make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
-        num_heads: int,
-    ):
+    def __init__(self, attention_mask_BT: torch.Tensor, like: torch.Tensor, causal: bool, num_heads: int):
         is_kept_BT = round_up_tokens(attention_mask_BT, TOKENS_STEP)
-        super().__init__(attention_mask_BT, make_bucket_mask, is_kept_BT=is_kept_BT, length_step=LENGTH_STEP)
+        super().__init__(attention_mask_BT, like, causal, is_kept_BT=is_kept_BT, length_step=LENGTH_STEP)
         sizes = [(bucket.num_rows, bucket.padded_length) for bucket in self.buckets]
         self.head_slot_XN = find_head_slots(sizes, self.slot_X, num_heads)
         num_head_slots = sum(rows * padded_length for rows, padded_length in sizes) * num_heads

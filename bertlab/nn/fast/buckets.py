@@ -8,12 +8,13 @@ by side (C = 3 * H), G rows of a bucket, R selected positions, S slots: the posi
 counted consecutively.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 
+from bertlab.nn.bert import make_additive_mask
 from bertlab.nn.fast.attention import padded_attention
 
 # Maximum number of attention scores per head in a bucket of several rows; the scores of twelve heads then take 6 MB in
@@ -54,13 +55,12 @@ class BucketLayout(PackedLayout):
     """Tokens without padding, whose attention is computed by `padded_attention` in each bucket.
 
     Args:
-        make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
-            mask of the bucket, or None if nothing is masked.
+        like: a tensor with the type and device of the masks.
         is_kept_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
         length_step: the padded length of every bucket is a multiple of this number.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
-    >>> layout = BucketLayout(mask_BT, lambda is_token_GT: None)
+    >>> layout = BucketLayout(mask_BT, torch.zeros(1), causal=False)
     >>> [(bucket.num_rows, bucket.padded_length) for bucket in layout.buckets], layout.slot_X.tolist()
     ([(1, 3), (1, 1)], [3, 0, 1, 2])
     >>> layout.pack(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
@@ -74,7 +74,8 @@ class BucketLayout(PackedLayout):
     def __init__(
         self,
         attention_mask_BT: torch.Tensor,
-        make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
+        like: torch.Tensor,
+        causal: bool,
         *,
         is_kept_BT: torch.Tensor | None = None,
         length_step: int = 1,
@@ -99,9 +100,10 @@ class BucketLayout(PackedLayout):
         is_token_S = torch.zeros(num_slots, dtype=torch.bool, device=position_X.device)
         is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()
         parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])
-        self.buckets = tuple(
-            Bucket(*size, make_bucket_mask(part.view(size))) for size, part in zip(sizes, parts, strict=True)
-        )
+        self.buckets = []
+        for size, part in zip(sizes, parts, strict=True):
+            is_token_GT = None if bool(part.all()) else part.view(size)
+            self.buckets.append(Bucket(*size, make_additive_mask(is_token_GT, like.new_empty(*size, 1), causal=causal)))
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         slot_counts = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]

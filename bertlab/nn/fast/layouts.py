@@ -8,8 +8,6 @@ Shape legend: B batch, T positions of a padded row, G rows of a bucket, X tokens
 hidden, C the queries, keys and values of all heads side by side (C = 3 * H), R selected positions.
 """
 
-from collections.abc import Callable
-from functools import partial
 from itertools import accumulate
 from typing import Protocol
 
@@ -90,27 +88,17 @@ def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tenso
     """
     attention_mask_BT, causal = batch.attention_mask_BT, config.left_to_right
     B, T = hidden_BTH.shape[:2]
-    make_mask = partial(make_additive_mask, hidden_BTH=hidden_BTH, causal=causal)
     if torch.compiler.is_compiling():
-        return PaddedLayout((B, T), make_mask(attention_mask_BT))
+        return PaddedLayout((B, T), make_additive_mask(attention_mask_BT, hidden_BTH, causal=causal))
     has_padding = attention_mask_BT is not None and min(batch.lengths, default=T) < T
     on_cpu = hidden_BTH.device.type == "cpu"
     # `HeadBucketLayout` needs the same number of heads in every layer.
     if on_cpu and hidden_BTH.dtype == torch.bfloat16 and not config.pruned_heads:
         is_token_BT = torch.ones(B, T, dtype=torch.bool) if attention_mask_BT is None else attention_mask_BT
-        return HeadBucketLayout(is_token_BT, make_bucket_mask_function(hidden_BTH, causal), config.num_heads)
+        return HeadBucketLayout(is_token_BT, hidden_BTH, causal, config.num_heads)
     if has_padding and on_cpu:
-        return BucketLayout(attention_mask_BT, make_bucket_mask_function(hidden_BTH, causal))
+        return BucketLayout(attention_mask_BT, hidden_BTH, causal)
     if has_padding and supports_varlen(hidden_BTH, config.head_size):
         return VarlenLayout(attention_mask_BT, batch.lengths, causal)
-    return PaddedLayout((B, T), make_mask(attention_mask_BT if has_padding else None))
-
-
-def make_bucket_mask_function(like: torch.Tensor, causal: bool) -> Callable[[torch.Tensor], torch.Tensor | None]:
-    """Make the function `make_bucket_mask` of `BucketLayout`, for masks with the type and device of `like`."""
-
-    def make_bucket_mask(is_token_GT: torch.Tensor) -> torch.Tensor | None:
-        hidden_GT1 = like.new_empty(*is_token_GT.shape, 1)
-        return make_additive_mask(None if bool(is_token_GT.all()) else is_token_GT, hidden_GT1, causal=causal)
-
-    return make_bucket_mask
+    mask = make_additive_mask(attention_mask_BT if has_padding else None, hidden_BTH, causal=causal)
+    return PaddedLayout((B, T), mask)

@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import BertInput, BertOutput, EncoderLayer, SelfAttention
+from bertlab.nn.bert import BertInput, BertOutput, EncoderLayer
 from bertlab.nn.fast.dropout import Dropout
 from bertlab.nn.fast.layouts import Layout, choose_layout
 from bertlab.nn.fast.linear import Linear
@@ -82,15 +82,12 @@ def run_layers(
 def _run_layer(
     layer: EncoderLayer, hidden_XH: torch.Tensor, layout: Layout, index_R: torch.Tensor | None
 ) -> torch.Tensor:
-    heads_XH = _attend(layer.attention, hidden_XH, layout)
+    attention = layer.attention
+    dropout_rate = attention.dropout.p if attention.training else 0.0
+    heads_XH = layout.attend(attention.qkv(hidden_XH), attention.num_heads, dropout_rate)
     if index_R is not None:
         heads_XH, hidden_XH = heads_XH.index_select(0, index_R), hidden_XH.index_select(0, index_R)
-    return layer.complete_layer(hidden_XH, layer.attention.out(heads_XH))
-
-
-def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -> torch.Tensor:
-    dropout_rate = attention.dropout.p if attention.training else 0.0
-    return layout.attend(attention.qkv(hidden_XH), attention.num_heads, dropout_rate)
+    return layer.complete_layer(hidden_XH, attention.out(heads_XH))
 
 
 def compile_layers(model: nn.Module, backend: str = "inductor") -> None:

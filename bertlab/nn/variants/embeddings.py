@@ -44,8 +44,7 @@ class SumEmbeddings(nn.Module):
         else:  # with a single token type, all tokens have type 0
             token_type_BTE = self.token_type(token_type_ids_BT.clamp(max=self.token_type.num_embeddings - 1))
         normalised_BTE = self.norm(token_BTE + token_type_BTE + position_TE)
-        for tensor_BTE in (token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, normalised_BTE):
-            trace.record("embeddings", tensor_BTE)
+        trace.record("embeddings", token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, normalised_BTE)
         return normalised_BTE if self.projection is None else self.projection(normalised_BTE)
 
 
@@ -67,8 +66,7 @@ class TokenEmbeddings(nn.Module):
         token_BTH = self.token(input_ids_BT)
         hidden_BTH = self.norm(token_BTH)
         # The zeros stand for the position and token type embeddings, which this model family does not have.
-        for tensor_BTH in (token_BTH, *[torch.zeros_like(token_BTH)] * 2, hidden_BTH):
-            trace.record("embeddings", tensor_BTH)
+        trace.record("embeddings", token_BTH, *[torch.zeros_like(token_BTH)] * 2, hidden_BTH)
         return hidden_BTH
 
 
@@ -111,6 +109,5 @@ class TrigramEmbeddings(SumEmbeddings):
         token_BTH = self.projection(torch.cat([next_BTE, token_BTE, previous_BTE], dim=-1))
         position_TH, token_type_BTH = self.position.weight[:T], self.token_type(token_type_ids_BT)
         hidden_BTH = self.norm(token_BTH + position_TH + token_type_BTH)
-        for tensor_BTH in (token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH):
-            trace.record("embeddings", tensor_BTH)
+        trace.record("embeddings", token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH)
         return hidden_BTH
