@@ -35,7 +35,7 @@ def trace(session) -> Trace:
     """What the model itself records for the pair."""
     trace = Trace.of("hidden", "head_outputs", "probs")
     with torch.inference_mode():
-        session.model(make_batch_of_one(session._encode(A, B), torch.device("cpu")), trace=trace)
+        session.model(make_batch_of_one(session.encode_input(A, B), torch.device("cpu")), trace=trace)
     return trace
 
 
@@ -200,15 +200,8 @@ def test_a_link_decides_which_layer_the_page_opens(shipped):
     assert app.query_params["heads"] == "[0]"
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_page_shows_the_steps_of_the_layer_and_all_layers(shipped, language):
-    app = open_page("attention", look="neuron", lang=language)
+@pytest.mark.parametrize(("look", "charts"), [("neuron", 2), ("rollout", 1)])
+def test_page_shows_the_steps_of_all_layers_and_the_rollout(shipped, look, charts):
+    app = open_page("attention", look=look, lang="ko")
     assert not errors(app)
-    assert len(read_charts(app)) == 2
-
-
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_page_shows_the_rollout(shipped, language):
-    app = open_page("attention", look="rollout", lang=language)
-    assert not errors(app)
-    assert read_charts(app)
+    assert len(read_charts(app)) == charts
