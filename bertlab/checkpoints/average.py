@@ -1,8 +1,4 @@
-"""Average the weights of two models that were trained from the same initial weights.
-
-The average of models that were fine-tuned from the same weights often has a lower loss than each (Wortsman et al. 2022,
-arXiv 2203.05482, sections 3 and 4).
-"""
+"""Average two models that were trained from the same initial weights (Wortsman et al. 2022, arXiv 2203.05482)."""
 
 import copy
 

@@ -92,14 +92,9 @@ class Checkpoint:
 
 
 def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Checkpoint:
-    """Load a checkpoint of bertlab or of any Hugging Face BERT.
+    """Load a checkpoint of bertlab or of any Hugging Face BERT: a path, the name of a shipped checkpoint, or a hub id.
 
-    Args:
-        source: a checkpoint or run directory, the name of a shipped checkpoint, or a hub id.
-        heads: output layers that the model should have; those that the checkpoint lacks are initialised at random.
-
-    Raises:
-        CheckpointError: the checkpoint is missing or damaged, is not a BERT, or its files contradict each other.
+    Output layers of `heads` that the checkpoint lacks are initialised at random. Raises CheckpointError.
     """
     path = locate.find(source)
     config = files.read_config(path)
@@ -197,14 +192,9 @@ def save(
 ) -> Path:
     """Write a checkpoint that bertlab and `transformers` can load, and return its directory.
 
-    `directory` is never incomplete. Other files in the directory of an older checkpoint, such as a log, are kept.
-
-    Args:
-        record: the content of `bertlab.json`.
-        dtype: the type of the stored weights. With torch.float8_e4m3fn, matrices take eight bits and vectors float16,
-            which costs precision: compute the metrics with the stored checkpoint.
-        card: the text of README.md; "" for none.
-        sentence_settings: for the files that `sentence-transformers` reads; None for none.
+    `directory` is never incomplete. Other files in the directory of an older checkpoint, such as a log, are kept. With
+    torch.float8_e4m3fn, matrices take eight bits and vectors float16, which costs precision: compute the metrics with
+    the stored checkpoint. `record` is the content of `bertlab.json`, `card` that of README.md.
 
     Raises:
         CheckpointError: `directory` contains something other than a checkpoint or cannot be written, a weight is too

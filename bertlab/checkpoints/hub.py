@@ -34,11 +34,8 @@ DEFAULT_MAX_SIZE = 4.0  # GB; the largest BERT has 1.3 GB of weights
 def download(hub_id: str, needs_weights: bool = True) -> Path:
     """Download those files of a checkpoint that are not in the cache yet, and return its directory in the cache.
 
-    `config.json` is read before the weights are requested, so that a mistyped id costs only kilobytes.
-
-    Raises:
-        CheckpointError: the hub cannot be reached or has no such model, the model is not a BERT, or its weights are
-            larger than the limit.
+    `config.json` is read before the weights are requested, so that a mistyped id costs only kilobytes. Raises
+    CheckpointError.
     """
     try:
         directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=SMALL_FILES))

@@ -1,9 +1,7 @@
 """Quantise a model to eight bits, and pack it into one block of bytes that a program without PyTorch can read.
 
-A matrix is stored as integers from -127 to 127 (codes) and one float32 scale per row (an output, or a token); weight =
-code * scale. Vectors (biases, LayerNorm) stay float32. `views/static/live/weights.js` reads the block.
-
-Shape legend: O rows, I columns.
+A matrix is stored as integers from -127 to 127 (codes) and one float32 scale per row; weight = code * scale. Vectors
+stay float32. `views/static/live/weights.js` reads the block. Shape legend: O rows, I columns.
 """
 
 import copy
@@ -47,12 +45,11 @@ def round_weights(model: Bert) -> Bert:
 def pack_tensors(
     model: Bert, progress: Callable[[Iterable], Iterable] = iter, num_positions: int | None = None
 ) -> tuple[dict[str, dict], bytes]:
-    """Quantise all weights of a model, with the first `num_positions` positions, and pack them -> table, block of
-    bytes.
+    """Quantise all weights of a model, with the first `num_positions` positions -> table, block of bytes.
 
     The table maps each tensor to its `shape`; to `values`, the offset in bytes of its float32 values (the scales of a
-    matrix, or a vector); and for a matrix to `codes`, the offset of its int8 codes. All float32 values come first, so
-    that they are aligned.
+    matrix, or a vector); and for a matrix to `codes`, that of its int8 codes. Float32 values come first, and are
+    aligned.
     """
     state = model.state_dict()
     table: dict[str, dict] = {}

@@ -38,15 +38,9 @@ def find_first_shipped_checkpoint(names: Iterable[str]) -> Path:
 
 
 def find(source: str | Path, *, needs_weights: bool = True) -> Path:
-    """Return the directory of a checkpoint. A checkpoint of the hub is downloaded.
+    """Return the directory of a checkpoint: of a run, the final one; of the hub, a downloaded one.
 
-    Args:
-        source: a checkpoint directory, a run directory (its final checkpoint), the name of a shipped checkpoint, or a
-            hub id.
-        needs_weights: if False, only the small files of a hub model are downloaded.
-
-    Raises:
-        CheckpointError: there is no such checkpoint, a run has not finished, or the hub cannot be reached.
+    Without `needs_weights`, only the small files of a hub model are downloaded. Raises CheckpointError.
     """
     name, shipped = " ".join(str(source).split())[:100], find_shipped_checkpoints()
     if not name:

@@ -121,11 +121,8 @@ def hf_to_state(
     """Convert the tensors of a Hugging Face BERT to the state of `Bert(config, heads)`.
 
     Every tensor except `IGNORED_BUFFERS` must belong to the model, with the right shape. Only the pooler may be
-    missing, because `transformers` writes none for masked language models, question answering and tagging.
-
-    Raises:
-        CheckpointError: a tensor is missing or does not belong to the model, has a wrong shape or type, or differs from
-            the tensor that it is tied to.
+    missing, because `transformers` writes none for masked language models, question answering and tagging. Raises
+    CheckpointError.
     """
     family = config.family
     stored = _rename_tensors(tensors, family)

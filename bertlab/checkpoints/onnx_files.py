@@ -42,16 +42,9 @@ def save(
 ) -> Path:
     """Write a checkpoint directory with an ONNX file, which `checkpoint.load` opens, and return its path.
 
-    Args:
-        heads: the output layers to include, by default all; for (), the file computes hidden states.
-        weights: "float32", or "int8" with one scale for each row of a matrix; activations are then quantised while the
-            model computes, with one scale for each tensor (dynamic quantisation).
-        progress: wraps the list of export steps and shows the progress, such as `tqdm`.
-
-    Raises:
-        CheckpointError: `onnx` or `onnxruntime` is not installed, the model is an ONNX file itself, or the directory
-            contains something other than a checkpoint or cannot be written.
-        MissingHead: the model lacks one of the output layers.
+    With `heads` = (), the file computes hidden states. With "int8", a matrix has one scale for each row, and
+    activations are quantised while the model computes, with one scale for each tensor (dynamic quantisation). Raises
+    CheckpointError and MissingHead.
     """
     if isinstance(model, OnnxBert):
         raise CheckpointError("onnx-already", name=model.path.parent.name)

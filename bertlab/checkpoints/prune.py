@@ -21,15 +21,9 @@ def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False
     """Return a copy of a model without the query, key, value and output weights of some (layer, head) pairs.
 
     It computes the same as the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650). Its config.json
-    lists them as `pruned_heads`, which bertlab and `transformers` before version 5 can load.
-
-    Args:
-        zeroed: set these weights to zero instead. The checkpoint then keeps its size, every `transformers` can load it,
-            and the heads stay pruned in further training, because their gradients are zero too.
-
-    Raises:
-        InterventionError: a head does not exist; layers share weights, or are not built like those of BERT; or a layer
-            would lose all its heads and `zeroed` is False.
+    lists them as `pruned_heads`, which bertlab and `transformers` before version 5 can load. If the weights are
+    `zeroed` instead, the checkpoint keeps its size, every `transformers` can load it, and the heads stay pruned in
+    further training, because their gradients are zero too. Raises InterventionError.
     """
     config = model.config
     if config.family.layers != "post-norm" or config.num_layer_groups:

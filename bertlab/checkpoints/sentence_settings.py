@@ -1,9 +1,6 @@
 """Read and write how a checkpoint computes sentence vectors, in the files of `sentence-transformers`.
 
-`modules.json` lists the modules in the order of computation: encoder, pooling and, optionally, L2 normalisation. We
-read the keys of versions 2 to 6, and write those of version 2, which all read. This module does not import torch.
-
-Source: https://sbert.net, "Creating Custom Models".
+We read the keys of versions 2 to 6, and write those of version 2, which all read. This module does not import torch.
 """
 
 import json
@@ -36,11 +33,7 @@ class SentenceSettings:
 
 
 def read_sentence_settings(directory: Path) -> SentenceSettings:
-    """Read how a checkpoint computes sentence vectors: by default, as the mean of the hidden states.
-
-    Raises:
-        CheckpointError: a file is damaged, or the vectors need a module that bertlab does not have.
-    """
+    """Read how a checkpoint computes sentence vectors (by default, mean pooling). Raises CheckpointError."""
     if not (directory / MODULES).is_file():
         return SentenceSettings()
     pooling: tuple[str, ...] = ("mean",)

@@ -80,11 +80,7 @@ class SelfAttention(nn.Module):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Compute softmax(query key^T / sqrt(D) + mask) value, then the output projection -> [B, T, H].
-
-        Args:
-            mask: the result of `make_additive_mask`.
-        """
+        """Compute softmax(query key^T / sqrt(D) + mask) value, then the output projection -> [B, T, H]."""
         query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
         scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
         probs_BNTT = torch.softmax(scores_BNTT if mask is None else scores_BNTT + mask, dim=-1)

@@ -42,11 +42,8 @@ FEATURE_LAYERS = {
 class BertBiLSTM(TaskHeads):
     """BERT, a BiLSTM on its hidden states, and an output layer; the last two have random weights.
 
-    Args:
-        bert: a model without output layers; its configuration has the labels.
-        feature_layers: a key of `FEATURE_LAYERS`.
-        width: the hidden size of the LSTM in each direction.
-        freezes_bert: whether `bert` is not trained and has its dropout off (the feature-based approach).
+    `width` is the hidden size of the LSTM in each direction. With `freezes_bert`, BERT is not trained and has its
+    dropout off (the feature-based approach).
     """
 
     def __init__(

@@ -267,15 +267,8 @@ class TaskHeads(nn.Module):
     def logits(self, name: str, batch, positions_R: torch.Tensor | None = None) -> torch.Tensor:
         """Compute the logits of an output layer for a batch.
 
-        Args:
-            positions_R: for a layer that reads hidden states, the positions to predict, indices of B * T; None for all.
-
-        Returns:
-            [B, K] if the layer reads the pooler; otherwise [B, T, K] or, at `positions_R`, [R, K].
-
-        Raises:
-            MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
-            TextError: there are more tokens than positions.
+        They are [B, K] if it reads the pooler, otherwise [B, T, K] or, at `positions_R` (indices of B * T), [R, K].
+        Raises MissingHead (see `require_head`) and TextError (more tokens than positions).
         """
         layer = self.head(name)
         if HEADS[name].reads_pooled:

@@ -1,17 +1,12 @@
 """Initialise heads of the first layers to attend to neighbouring tokens, so that MLM accuracy rises sooner.
 
-At a masked position, a model can learn about the original token only from other positions. With random weights,
-attention is nearly uniform, and the model predicts little more than token frequencies until some heads attend to
-neighbours, as heads of trained BERTs do (Clark et al. 2019, section 3.1).
+At a masked position, a model learns about the original token only through attention, which random weights make nearly
+uniform; heads of trained BERTs attend to neighbours (Clark et al. 2019, section 3.1). Here position embeddings start as
+sinusoids (Vaswani et al. 2017, section 3.5), for which one rotation maps every position to its neighbour, and heads of
+the first layers with such a rotation between query and key (compare Trockman and Kolter 2023, arXiv 2305.09828).
 
-Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5), for which one rotation maps every
-position to its neighbour. Heads of the first layers start with such a rotation between query and key (compare Trockman
-and Kolter 2023, arXiv 2305.09828). All weights are trained afterwards, and the architecture is that of BERT.
-
-A projection P of the embeddings (ALBERT, ELECTRA) starts orthogonal, scaled so that hidden states are as large as
-without it; a rotation R of the embeddings is then P R P⁺ for the hidden states, with the pseudo-inverse P⁺ of P.
-
-Shape legend: H hidden, E width of the embeddings, D head size.
+A projection P of the embeddings (ALBERT, ELECTRA) starts orthogonal; a rotation R of the embeddings is then P R P⁺ for
+the hidden states, with the pseudo-inverse P⁺. Shape legend: H hidden, E width of the embeddings, D head size.
 """
 
 import math

@@ -1,11 +1,9 @@
 """Initialise a head of the first layer to find tokens of sentence B that also occur in sentence A.
 
-Next-sentence prediction has to compare the sentences, but the label of a pair is only one bit, and a model with random
-weights hardly learns to in a few minutes. Here one head of the first layer starts with equal weights for queries and
-keys, so that a token attends to itself and to other occurrences of the same token, with a bias towards sentence A. A
-token of B that also occurs in A then attends to A; any other gives about half of its attention to itself, in B. The
-output of the head says which sentence was attended to. In the second layer, half of the heads start with plain random
-weights, so that [CLS] averages these outputs. All weights are trained afterwards.
+For next-sentence prediction, a model has to compare the sentences, which it hardly learns from one bit in a few
+minutes. Here one head starts with equal weights for queries and keys, so that a token attends to occurrences of the
+same token, with a bias towards sentence A. The output of the head says which sentence was attended to; in the second
+layer, half of the heads start with plain random weights, so that [CLS] averages these outputs.
 
 Shape legend: H hidden, D head size, S directions in which position embeddings differ least (S = H / 2).
 """

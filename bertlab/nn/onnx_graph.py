@@ -118,8 +118,7 @@ class OnnxGraph(nn.Module):
 def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.Tensor | None], torch.Tensor]:
     """Run a batch through all layers up to the attention of the last one.
 
-    Returns:
-        A function that completes the last layer at positions -> [R, H], or for None at all -> [B, T, H].
+    The result completes the last layer at positions -> [R, H], or for None at all -> [B, T, H].
     """
     if type(model.encoder) not in (Encoder, SharedEncoder):
         hidden_BTH = FamilyBert.forward(model, batch).hidden_BTH

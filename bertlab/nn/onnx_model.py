@@ -1,13 +1,7 @@
 """`OnnxBert`: a model in an ONNX file, which ONNX Runtime runs; its predictions are those of a `Bert`.
 
-`checkpoint.load` opens an ONNX directory like any other checkpoint. A server calls `OnnxBert.logits` directly, from any
-number of threads:
-
-    torch.set_num_threads(1)  # before `load`, which gives ONNX Runtime the same number of threads
-    loaded = checkpoint.load("runs/fast")
-    logits_BK = loaded.model.logits("classify", collate(encodings, loaded.tokenizer.pad_id))
-
-Everything else that a `Bert` has (attention, weights, gradients) raises an error.
+A server calls `OnnxBert.logits` directly, from any number of threads; `torch.set_num_threads` before `load` sets those
+of ONNX Runtime. Everything else that a `Bert` has (attention, weights, gradients) raises an error.
 
 Shape legend: B batch, T tokens, H hidden, K outputs of an output layer, V vocabulary, R positions (indices of B * T).
 """

@@ -1,9 +1,7 @@
 """Convert results to the columns of a CSV file, such as layer, head, position, token and value.
 
-Layers and heads count from 0; the hidden states before layer 0 are called "embeddings".
-
-Shape legend: T tokens, U compared units (tokens or words), N heads, L layers (in a comparison: of its first side), M
-layers of the second side.
+Layers and heads count from 0; the hidden states before layer 0 are called "embeddings". Shape legend: T tokens, U
+compared units (tokens or words), N heads, L layers (of the first side), M layers of the second side.
 """
 
 from __future__ import annotations

@@ -72,14 +72,9 @@ def run_curves(
     axes: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """Draw one metric of several runs; runs without it are left out.
+    """Draw one metric of several runs, given as {name: rows of its log}; runs without it are left out.
 
-    Args:
-        runs: the rows of each run's log, by its name.
-        metric: a key of `METRICS`.
-        x: one of `X_AXES`.
-        log: whether the x axis is logarithmic.
-        axes: titles of the x and y axes; by default, only x has one.
+    `x` is one of `X_AXES`, `axes` are the titles of x and y.
     """
     held_out = render("figure-held-out", lang)
     axes = axes or (render(f"figure-x-{x}", lang), "")

@@ -1,6 +1,4 @@
-"""Figures of an error analysis: confusion matrix, predictions against labels, results by group.
-
-The customdata of every mark identifies its cell, row or group, so that a page can react to a click.
+"""Figures of an error analysis; the customdata of every mark says its cell, row or group, to react to a click.
 
 Shape legend: G labels of the data (gold), P predictions.
 """

@@ -1,8 +1,7 @@
 """The colours of every view: one file, `static/palette.json`, read here and, through `assets`, by JavaScript.
 
 Blue means helpful, positive or first; orange means harmful, negative or second; grey is for comparison. A JSON file
-whose path is in `BERTLAB_PALETTE` replaces entries: series (curves), marks (marked text), grid, diverging (−1 to 1),
-sequential (0 to 1), themes (light and dark colours of the canvas views).
+whose path is in `BERTLAB_PALETTE` replaces entries.
 
 Among colours that stand out from a light and a dark background, those of series and heads have the largest minimum
 OKLab distance under normal vision, protanopia, deuteranopia and tritanopia. The contrast of a scale's colours to both

@@ -18,12 +18,9 @@ from bertlab.nn.variants.pruned import expand_output_weight
 def ablate_each_head(
     model: Bert, batch: BertInput, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, batch_size: int
 ) -> torch.Tensor:
-    """Compute the last layer's output for one input, with each head of a layer ablated in turn -> hidden_NPH.
+    """Compute the last layer's output for one text, with each head of a layer ablated in turn -> hidden_NPH.
 
-    Args:
-        batch: one text, without padding.
-        hidden_1TH: the input of the layer.
-        batch_size: how many ablations are computed together; fewer need less memory.
+    `hidden_1TH` is the input of the layer; `batch_size` ablations are computed together.
     """
     layers, mask = model.encoder.layers, model.make_mask(batch, hidden_1TH)
     if not has_fast_layers(model.encoder):

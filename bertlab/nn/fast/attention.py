@@ -40,11 +40,7 @@ def padded_attention(
 
 
 def supports_varlen(like: torch.Tensor, head_size: int) -> bool:
-    """Whether there is a GPU (NVIDIA A100 or newer), half precision and a head size that `varlen_attention` supports.
-
-    >>> supports_varlen(torch.empty(1), 64)
-    False
-    """
+    """Whether there is a GPU (NVIDIA A100 or newer), half precision and a head size for `varlen_attention`."""
     if like.device.type != "cuda" or like.dtype not in (torch.float16, torch.bfloat16):
         return False
     if head_size % 8 or head_size > 256:

@@ -1,11 +1,9 @@
-"""Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
+"""Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU, where PyTorch's kernel is slow.
 
-PyTorch's fused kernel has a slow backward pass there, and with separate operations autograd would copy queries, keys,
-values and outputs twice each. Here each is copied once, into an order in which the tokens of a head are adjacent.
+Queries, keys, values and outputs are copied once, into an order in which the tokens of a head are adjacent.
 
-Shape legend: B batch, T positions of a row of a bucket, X tokens, H hidden, N heads, D head size (H = N * D), G rows of
-a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), P head slots: the vectors [G, N, T] of
-the first bucket, then those of the second one, ...; a 3 in a name is a dimension for queries, keys and values.
+Shape legend: that of `layouts`, and P head slots: the vectors [G, N, T] of the first bucket, then those of the second
+one, ...; a 3 in a name is a dimension for queries, keys and values.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,7 @@
 """Layouts with little or no padding: all tokens in one sequence and, for attention on CPU, buckets of rows.
 
 A bucket holds rows of similar length, because the number of attention scores grows with the square of the length to
-which a row is padded.
-
-Shape legend: B batch, T positions of a padded row, X tokens, H hidden, C the queries, keys and values of all heads side
-by side (C = 3 * H), G rows of a bucket, R selected positions, S slots: the positions of all buckets, padding included,
+which a row is padded. Shape legend: that of `layouts`, and S slots: the positions of all buckets, padding included,
 counted consecutively.
 """
 
@@ -54,10 +51,8 @@ class PackedLayout:
 class BucketLayout(PackedLayout):
     """Tokens without padding, whose attention is computed by `padded_attention` in each bucket.
 
-    Args:
-        like: a tensor with the type and device of the masks.
-        is_kept_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
-        length_step: the padded length of every bucket is a multiple of this number.
+    The masks have the type and device of `like`; `is_kept_BT` may keep some padding; the padded length of every bucket
+    is a multiple of `length_step`.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
     >>> layout = BucketLayout(mask_BT, torch.zeros(1), causal=False)
@@ -65,8 +60,6 @@ class BucketLayout(PackedLayout):
     ([(1, 3), (1, 1)], [3, 0, 1, 2])
     >>> layout.pack(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
     [1.0, 2.0, 3.0, 4.0]
-    >>> layout.unpack(torch.tensor([[1.0], [2.0], [3.0], [4.0]])).flatten().tolist()
-    [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]
     >>> layout.find_indices(torch.tensor([3])).tolist()
     [1]
     """

@@ -1,9 +1,7 @@
 """Cross-entropy of the MLM decoder; its forward pass computes logits, softmax and gradients, and keeps no logits.
 
 On CPU, a float32 softmax of [P, V] and its backward pass take as long as a whole layer, mostly to write to new memory.
-Here the logits become their gradient in place, a few rows at a time.
-
-Shape legend: P rows (tokens to predict), H hidden, V vocabulary.
+Here the logits become their gradient in place. Shape legend: P tokens to predict, H hidden, V vocabulary.
 """
 
 import torch

@@ -47,11 +47,7 @@ def multiply_with_bias(inputs_XI: torch.Tensor, weight_OI: torch.Tensor, bias_O:
 
 
 def supports_fused_bias(like: torch.Tensor) -> bool:
-    """Whether `multiply_with_bias` supports tensors like this one: bfloat16, on a CPU with instructions for it.
-
-    >>> supports_fused_bias(torch.empty(1))
-    False
-    """
+    """Whether `multiply_with_bias` supports tensors like this one: bfloat16, on a CPU with instructions for it."""
     if like.device.type != "cpu" or like.dtype != torch.bfloat16 or torch.compiler.is_compiling():
         return False
     return supports_bfloat16()

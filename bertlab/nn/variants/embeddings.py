@@ -37,7 +37,7 @@ class SumEmbeddings(nn.Module):
         first_row, T = self.first_position, input_ids_BT.shape[1]
         if (limit := self.position.num_embeddings - first_row) < T:
             raise TextError("text-too-long", tokens=T, limit=limit)
-        token_BTE = self.token(input_ids_BT)
+        token_BTE = self.embed_tokens(input_ids_BT)
         position_TE = self.position.weight[first_row : first_row + T]
         if self.token_type is None:
             token_type_BTE = torch.zeros_like(token_BTE)
@@ -45,6 +45,12 @@ class SumEmbeddings(nn.Module):
             token_type_BTE = self.token_type(token_type_ids_BT.clamp(max=self.token_type.num_embeddings - 1))
         normalised_BTE = self.norm(token_BTE + token_type_BTE + position_TE)
         trace.record("embeddings", token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, normalised_BTE)
+        return self.project(normalised_BTE)
+
+    def embed_tokens(self, input_ids_BT: torch.Tensor) -> torch.Tensor:
+        return self.token(input_ids_BT)
+
+    def project(self, normalised_BTE: torch.Tensor) -> torch.Tensor:
         return normalised_BTE if self.projection is None else self.projection(normalised_BTE)
 
 
@@ -98,16 +104,10 @@ class TrigramEmbeddings(SumEmbeddings):
         self.projection = nn.Linear(3 * E, H)
         self.first_position = config.first_position
 
-    def forward(
-        self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
-    ) -> torch.Tensor:
-        T = input_ids_BT.shape[1]
-        if (limit := self.position.num_embeddings) < T:
-            raise TextError("text-too-long", tokens=T, limit=limit)
+    def embed_tokens(self, input_ids_BT: torch.Tensor) -> torch.Tensor:
         token_BTE = self.token(input_ids_BT)
         next_BTE, previous_BTE = F.pad(token_BTE[:, 1:], (0, 0, 0, 1)), F.pad(token_BTE[:, :-1], (0, 0, 1, 0))
-        token_BTH = self.projection(torch.cat([next_BTE, token_BTE, previous_BTE], dim=-1))
-        position_TH, token_type_BTH = self.position.weight[:T], self.token_type(token_type_ids_BT)
-        hidden_BTH = self.norm(token_BTH + position_TH + token_type_BTH)
-        trace.record("embeddings", token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH)
-        return hidden_BTH
+        return self.projection(torch.cat([next_BTE, token_BTE, previous_BTE], dim=-1))
+
+    def project(self, normalised_BTH: torch.Tensor) -> torch.Tensor:
+        return normalised_BTH

@@ -121,9 +121,6 @@ class PreNormEncoder(LayerMaskEncoder):
 def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | None) -> torch.Tensor | None:
     """Make the additive mask of local attention: each token attends to itself and `window // 2` tokens on each side.
 
-    Returns:
-        [B or 1, 1, T, T]; `mask` itself if all tokens are within the window.
-
     >>> make_local_mask(torch.zeros(1, 3, 4), 2, None)[0, 0] == 0
     tensor([[ True,  True, False],
             [ True,  True,  True],
