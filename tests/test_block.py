@@ -39,9 +39,6 @@ def trace(session) -> Trace:
     return trace
 
 
-# -- the steps of a layer
-
-
 @pytest.mark.parametrize("layer", [0, 1])
 @pytest.mark.parametrize("position", [0, 3, 17])
 def test_the_steps_of_a_layer_recompose(session, trace, layer, position):
@@ -104,9 +101,6 @@ def test_a_missing_part_is_an_error(session, choice, error):
         session.block(A, B, **choice)
 
 
-# -- the most striking attention weight
-
-
 def make_attention(peaks: dict[tuple[int, int, int, int], float]) -> AttentionMap:
     """Uniform attention of 2 layers and 3 heads, with some weights {(layer, head, query, key): weight}."""
     tokens = view_facts.rows()
@@ -162,9 +156,6 @@ def test_entropy_ranges_from_one_token_to_uniform_attention():
     assert summarise_attention(uniform, 0, [0]).entropy == pytest.approx(np.log2(len(uniform.tokens)))
 
 
-# -- rollout
-
-
 def test_rollout_is_the_product_of_the_layers(session):
     attention, rollout = session.attention(A, B), session.rollout(A, B)
     expected_TT = np.eye(len(rollout.tokens))
@@ -179,9 +170,6 @@ def test_rollout_of_heads_that_attend_to_themselves_changes_nothing():
     itself = np.broadcast_to(np.eye(len(attention.tokens), dtype=np.float32), attention.probs_LNTT.shape)
     rollout = compute_rollout(replace(attention, probs_LNTT=itself))
     np.testing.assert_array_equal(rollout.shares_LTT[-1], np.eye(len(attention.tokens)))
-
-
-# the page
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

@@ -20,6 +20,7 @@ import safetensors.torch
 import torch
 import transformers
 from huggingface_hub.errors import DryRunError
+from support.encoders import hf_inputs
 from support.errors import raises_error
 
 import bertlab
@@ -71,14 +72,6 @@ def batch_of(vocab_size: int = CONFIG.vocab_size) -> Batch:
     return Batch(input_ids_BT, token_type_ids_BT, torch.ones(2, 9, dtype=torch.bool))
 
 
-def hf_inputs(batch: Batch) -> dict:
-    return {
-        "input_ids": batch.input_ids_BT,
-        "token_type_ids": batch.token_type_ids_BT,
-        "attention_mask": batch.attention_mask_BT.long(),
-    }
-
-
 def snapshot(directory: Path) -> dict[str, bytes]:
     """The content of every file below a directory."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
@@ -90,9 +83,6 @@ def refusal(source, **options) -> CheckpointError:
         checkpoint.load(source, **options)
     assert "\n" not in str(record.value)
     return record.value
-
-
-# -- names -------------------------------------------------------------------------------------------------------
 
 
 def test_old_tensor_names_are_accepted():
@@ -151,9 +141,6 @@ def test_tied_copies_are_accepted():
     tensors["cls.predictions.decoder.bias"] = tensors.pop("cls.predictions.bias") + 1
     state = hf_to_state(tensors, CONFIG, ("mlm", "nsp", "span"))
     assert torch.equal(state["heads.mlm.bias"], torch.ones(CONFIG.vocab_size))
-
-
-# -- round trips -------------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -276,9 +263,6 @@ def test_a_loaded_model_does_not_change_with_its_file(saved):
     assert torch.equal(loaded.model.embeddings.token.weight, before)
 
 
-# -- a published encoder -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def minilm_path():
     return Path(MINILM.submodule_search_locations[0]) / "model"
@@ -297,9 +281,6 @@ def test_minilm_agrees_with_transformers(minilm_path):
     real_BT = batch.attention_mask_BT
     for ours_BTH, theirs_BTH in zip(trace["hidden"], expected.hidden_states, strict=True):
         torch.testing.assert_close(ours_BTH[real_BT], theirs_BTH[real_BT], atol=2e-5, rtol=1e-4)
-
-
-# -- bad checkpoints ---------------------------------------------------------------------------------------------
 
 
 def rewrite_config(path: Path, **changes) -> None:
@@ -513,9 +494,6 @@ def test_a_shard_outside_the_directory_is_not_read(saved, tmp_path):
     assert refusal(saved).id == "weights-index-invalid"
 
 
-# -- the hub -----------------------------------------------------------------------------------------------------
-
-
 def test_hub_ids_and_paths_are_told_apart(monkeypatch):
     monkeypatch.chdir(Path(__file__).parent.parent)
     ids = ["bert-base-uncased", "google-bert/bert-base-uncased", "klue/bert-base"]
@@ -638,9 +616,6 @@ def test_weights_in_the_cache_open_without_a_network(model_hub, monkeypatch):
     assert refusal("somebody/some-model").id == "hub-unreachable"
 
 
-# -- shipped checkpoints -----------------------------------------------------------------------------------------
-
-
 def test_shipped_checkpoints_and_runs_are_found_by_environment_variables(shipped, shipped_runs, tmp_path, monkeypatch):
     """`BERTLAB_ASSETS` names the directory of both; the older variables name that of one each and take precedence."""
     assets = tmp_path / "assets"
@@ -657,9 +632,6 @@ def test_shipped_checkpoints_and_runs_are_found_by_environment_variables(shipped
     assert history.find_shipped_runs() == {"learner": assets / "runs" / "learner"}
     monkeypatch.delenv("BERTLAB_ASSETS")
     assert find_asset_directory("runs") == Path(bertlab.__file__).parents[1] / "assets" / "runs"
-
-
-# -- saving ------------------------------------------------------------------------------------------------------
 
 
 def test_saving_over_a_checkpoint_replaces_it_and_keeps_other_files(saved, tokenizer):
@@ -777,9 +749,6 @@ def test_a_shipped_checkpoint_is_found_despite_a_directory_of_its_name(shipped, 
     assert locate.find(name) == Path(name)
 
 
-# -- averaging
-
-
 def test_an_average_lies_between_the_two():
     one, other = fresh(("mlm", "nsp")), fresh(("nsp", "mlm"), seed=1)
     before = {name: tensor.clone() for name, tensor in one.state_dict().items()}
@@ -841,9 +810,6 @@ def test_an_average_of_two_vocabularies_is_refused(saved, tokenizer, tmp_path):
     foreign = checkpoint.save(tmp_path / "foreign", fresh(("mlm", "nsp")), Tokenizer.from_vocab(path), {})
     with raises_error(CheckpointError, "average-vocabularies-differ"):
         bertlab.load(saved).average(bertlab.load(foreign))
-
-
-# -- `bertlab info` and `bertlab export` -------------------------------------------------------------------------
 
 
 def test_info_of_a_decoder_does_not_offer_to_fill_masks(tmp_path, tokenizer, capsys):

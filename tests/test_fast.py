@@ -158,9 +158,6 @@ def test_bfloat16_products_have_few_different_shapes(hf, monkeypatch):
     assert len(set(row_counts)) > 2
 
 
-# -- attention, dropout ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_equals_its_formula(masked, dtype):
@@ -222,9 +219,6 @@ def test_dropout_drops_its_share_and_scales_the_rest(share):
     groups = (dropped.flatten()[:301_000].view(-1, 4).float() - share).T
     assert share == 0 or torch.corrcoef(groups).triu(1).abs().max() < 0.02
     assert Dropout(share).eval()(hidden) is hidden
-
-
-# -- compiled, on a GPU ------------------------------------------------------------------------------------------
 
 
 def test_compiles_to_one_graph(hf):

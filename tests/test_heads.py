@@ -173,9 +173,6 @@ def test_an_output_layer_of_ones_own_with_labels_opens_again(tiny_model, tiny_to
     assert (exported.heads, exported.config.labels) == (("sky",), ("dry", "wet", "storm"))
 
 
-# -- predictions -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory, tiny_model, tiny_tokenizer):
     root = tmp_path_factory.mktemp("heads")
@@ -248,29 +245,6 @@ def test_missing_heads_are_named(checkpoints):
         assert f"bertlab finetune {task}" in caught.value.render(language), (
             "the command names a task in the language of the reader"
         )
-
-
-@pytest.mark.parametrize(
-    ("words", "key"),
-    [
-        (["classify", TEXT], "labels"),
-        (["classify", TEXT, PAIR, "--checkpoint", "regress"], "value"),
-        (["choose", TEXT, "Rain fell.", "Tea."], "choices"),
-        (["tag", TEXT], "entities"),
-        (["tag", TEXT, "--words"], "words"),
-    ],
-)
-def test_commands(words, key, directories, capsys):
-    if "--checkpoint" in words:
-        words = [*words[:-1], str(directories / words[-1])]
-    else:
-        words = [*words, "--checkpoint", str(directories / words[0])]
-    assert main([*words, "--json"]) == 0
-    assert key in json.loads(capsys.readouterr().out)
-    assert main(words) == 0
-    shown = capsys.readouterr().out
-    assert TEXT.split()[0] in shown
-    assert "checkpoint:" in shown
 
 
 def test_hostile_text_and_long_text(directories, capsys):

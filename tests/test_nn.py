@@ -47,9 +47,6 @@ def batch(request):
     return make_batch(*request.param)
 
 
-# -- part by part ------------------------------------------------------------------------------------------------
-
-
 @torch.no_grad()
 def test_embeddings(hf, model, batch):
     theirs_BTH = hf.bert.embeddings(batch.input_ids_BT, batch.token_type_ids_BT)
@@ -96,9 +93,6 @@ def test_pooler(hf, model, batch):
     assert_close(model(batch).pooled_BH, hf.bert(**hf_inputs(batch)).pooler_output)
 
 
-# -- output layers -----------------------------------------------------------------------------------------------
-
-
 @torch.no_grad()
 def test_pretraining_heads(hf, model, batch):
     encoded, theirs = model(batch), hf(**hf_inputs(batch))
@@ -115,9 +109,6 @@ def test_span_head(batch, kind):
     theirs = hf(**hf_inputs(batch))
     assert_close(start_BT, theirs.start_logits, batch.attention_mask_BT)
     assert_close(end_BT, theirs.end_logits, batch.attention_mask_BT)
-
-
-# -- the whole model ---------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -189,9 +180,6 @@ def test_no_mask_means_no_padding(model):
     assert_close(model(unmasked).hidden_BTH, model(batch).hidden_BTH, tolerance=0)
 
 
-# -- precision, training, fresh weights --------------------------------------------------------------------------
-
-
 def test_trains_in_pure_bfloat16(hf, batch, kind):
     model, reference = ours(hf, kind=kind).to(torch.bfloat16), ours(hf, kind=kind)
     encoded = model(batch)
@@ -235,9 +223,6 @@ def test_embeddings_are_not_initialised_where_weights_are_loaded(kind, monkeypat
     assert all(parameter.requires_grad and parameter.is_meta for parameter in model.parameters())
 
 
-# -- errors --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("head", HEADS)
 def test_the_error_names_the_missing_head(head):
     with raises_error(MissingHead, "head-missing", head=HEADS[head].title):
@@ -254,9 +239,6 @@ def test_heads_can_be_added():
 def test_too_many_tokens_are_refused(model):
     with raises_error(TextError, "text-too-long", tokens=25, limit=24):
         model(make_batch(False, False, T=25))
-
-
-# -- trace -------------------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -288,9 +270,6 @@ def test_trace_keeps_no_graph(model):
     trace = Trace.of(*KINDS)
     model(make_batch(False, False), trace=trace)
     assert not any(tensor.requires_grad for kind in KINDS for tensor in trace[kind])
-
-
-# -- interventions -----------------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()

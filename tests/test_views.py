@@ -275,9 +275,6 @@ def test_pages_are_in_the_language_of_the_reader(lang, title, layer):
     assert render("figure-layer-head", lang, layer=0, head=0) == widget.figure().data[0].name
 
 
-# figures
-
-
 def test_mask_bars_put_the_likeliest_on_top():
     fill = MaskFill(3, 4, 10, (Candidate("sat", 5, 0.75), Candidate("2024", 6, 0.2), Candidate("<b>", 7, 0.0002)))
     figure = figures.mask_bars(fill)
@@ -356,9 +353,6 @@ def test_nsp_gauge_is_cut_at_the_probability(probability):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_plotly_reads_no_markup_in_safe_text(text):
     assert not re.search(r"<[^ ]|%\{|[\x00-\x1f]", figures.escape_markup(text))
-
-
-# passages
 
 
 def test_highlight_marks_the_spans_and_nothing_else():
