@@ -218,7 +218,7 @@ class Session:
 
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
         """Predict for each choice, in the order of `choices`, the probability that it continues the context."""
-        return self.ask(Choose(context=context, choices=tuple(choices)))
+        return self.ask(Choose(context=context, choices=choices if isinstance(choices, str) else tuple(choices)))
 
     def tag(self, text: str) -> Tags:
         """Tag every word, and find the entities that the tags form (Devlin et al. 2019, section 5.3)."""

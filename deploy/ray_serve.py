@@ -34,11 +34,7 @@ BATCH_SIZE = 8
     max_queued_requests=64,  # Ray refuses further requests with 503
 )
 class Predictions:
-    """A replica: an open checkpoint, and the application of `bertlab serve`, for which it replaces the `Dispatcher`.
-
-    Args:
-        checkpoint: the checkpoint.
-    """
+    """A replica: an open checkpoint, and the application of `bertlab serve`, for which it replaces the `Dispatcher`."""
 
     def __init__(self, checkpoint: str):
         load_messages()
@@ -50,14 +46,13 @@ class Predictions:
         self.client = httpx2.AsyncClient(transport=transport, base_url="http://replica")
 
     async def __call__(self, request: Request) -> Response:
-        """Answer an HTTP request with the application."""
         reply = await self.client.request(
             request.method, str(request.url.path), headers=request.headers, content=await request.body()
         )
         return Response(reply.content, reply.status_code, {"content-type": reply.headers["content-type"]})
 
     async def answer(self, ability: Ability) -> str:
-        """Compute one request; see `Dispatcher.answer`."""
+        """See `Dispatcher.answer`."""
         reply = await self._compute(ability)
         if isinstance(reply, BertlabError):
             raise reply

@@ -35,11 +35,8 @@ def trace(session) -> Trace:
     """What the model itself records for the pair."""
     trace = Trace.of("hidden", "head_outputs", "probs")
     with torch.inference_mode():
-        session.model(make_batch_of_one(session._encode(A, B), torch.device("cpu")), trace=trace)
+        session.model(make_batch_of_one(session.encode_input(A, B), torch.device("cpu")), trace=trace)
     return trace
-
-
-# -- the steps of a layer
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -104,9 +101,6 @@ def test_a_missing_part_is_an_error(session, choice, error):
         session.block(A, B, **choice)
 
 
-# -- the most striking attention weight
-
-
 def make_attention(peaks: dict[tuple[int, int, int, int], float]) -> AttentionMap:
     """Uniform attention of 2 layers and 3 heads, with some weights {(layer, head, query, key): weight}."""
     tokens = view_facts.rows()
@@ -162,9 +156,6 @@ def test_entropy_ranges_from_one_token_to_uniform_attention():
     assert summarise_attention(uniform, 0, [0]).entropy == pytest.approx(np.log2(len(uniform.tokens)))
 
 
-# -- rollout
-
-
 def test_rollout_is_the_product_of_the_layers(session):
     attention, rollout = session.attention(A, B), session.rollout(A, B)
     expected_TT = np.eye(len(rollout.tokens))
@@ -179,9 +170,6 @@ def test_rollout_of_heads_that_attend_to_themselves_changes_nothing():
     itself = np.broadcast_to(np.eye(len(attention.tokens), dtype=np.float32), attention.probs_LNTT.shape)
     rollout = compute_rollout(replace(attention, probs_LNTT=itself))
     np.testing.assert_array_equal(rollout.shares_LTT[-1], np.eye(len(attention.tokens)))
-
-
-# the page
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -200,15 +188,8 @@ def test_a_link_decides_which_layer_the_page_opens(shipped):
     assert app.query_params["heads"] == "[0]"
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_page_shows_the_steps_of_the_layer_and_all_layers(shipped, language):
-    app = open_page("attention", look="neuron", lang=language)
+@pytest.mark.parametrize(("look", "charts"), [("neuron", 2), ("rollout", 1)])
+def test_page_shows_the_steps_of_all_layers_and_the_rollout(shipped, look, charts):
+    app = open_page("attention", look=look, lang="ko")
     assert not errors(app)
-    assert len(read_charts(app)) == 2
-
-
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_page_shows_the_rollout(shipped, language):
-    app = open_page("attention", look="rollout", lang=language)
-    assert not errors(app)
-    assert read_charts(app)
+    assert len(read_charts(app)) == charts

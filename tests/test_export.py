@@ -15,13 +15,13 @@ from support.pages import SCREENS, open_page
 from bertlab.views import export, figures, html, payload
 
 HOSTILE = {name: "The 'old' \"mill\" \\ {x} stood." for name in ("a", "text", "first", "question")}
-
-
+TYPED = ("answer", "attention", "compare", "fill_mask", "heads", "logit_lens", "next_sentence", "start", "xray")
 WITHOUT_CHART = {"start-arcs", "wordpiece-search", "wordpiece-merges"}  # drawn as SVG or HTML
 
 
-@pytest.mark.parametrize("typed", [{}, HOSTILE], ids=["as it opens", "hostile"])
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize(
+    ("screen", "typed"), [*((screen, {}) for screen in SCREENS), *((screen, HOSTILE) for screen in TYPED)]
+)
 def test_code_of_every_figure_draws_the_figure_of_the_page(shipped, monkeypatch, tmp_path, screen, typed):
     monkeypatch.chdir(tmp_path)  # some of the code writes a file
     app = open_page(screen, **typed)

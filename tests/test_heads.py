@@ -1,6 +1,7 @@
 """The four output layers of fine-tuning: outputs equal to those of transformers, saving, loading, and predictions."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,10 +10,11 @@ from support.errors import raises_error
 from transformers import BertConfig
 
 import bertlab
-from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints import checkpoint, onnx_files
 from bertlab.cli import main
 from bertlab.config.errors import CheckpointError, MissingHead, TextError
 from bertlab.nn.fast.model import FastBert
+from bertlab.nn.heads import HEADS, register_head
 from bertlab.text.batch import collate
 
 TEXT, PAIR = "The keeper carried the lantern.", "Rain fell on the harbour."
@@ -159,7 +161,16 @@ def test_a_task_head_can_be_saved_with_the_pretraining_heads(tiny_model, tiny_to
     assert checkpoint.load(path).heads == ("mlm", "nsp", "tag")
 
 
-# -- predictions -------------------------------------------------------------------------------------------------
+def test_an_output_layer_of_ones_own_with_labels_opens_again(tiny_model, tiny_tokenizer, tmp_path, monkeypatch):
+    monkeypatch.setitem(HEADS, "sky", None)  # so that the layer is removed at the end
+    register_head("sky", replace(HEADS["tag"], hf_class="BertModel", hf_modules={"": "sky"}))
+    model = with_head(tiny_model, "sky", ("dry", "wet", "storm"))
+    path = checkpoint.save(tmp_path / "mine", model, tiny_tokenizer, {}, dtype=torch.float32)
+    again = checkpoint.load(path)
+    assert (again.heads, again.config.labels) == (("sky",), ("dry", "wet", "storm"))
+    assert torch.equal(again.model.heads["sky"].weight, model.heads["sky"].weight)
+    exported = checkpoint.load(onnx_files.save(tmp_path / "fast", model, tiny_tokenizer, {}))
+    assert (exported.heads, exported.config.labels) == (("sky",), ("dry", "wet", "storm"))
 
 
 @pytest.fixture(scope="module")
@@ -234,29 +245,6 @@ def test_missing_heads_are_named(checkpoints):
         assert f"bertlab finetune {task}" in caught.value.render(language), (
             "the command names a task in the language of the reader"
         )
-
-
-@pytest.mark.parametrize(
-    ("words", "key"),
-    [
-        (["classify", TEXT], "labels"),
-        (["classify", TEXT, PAIR, "--checkpoint", "regress"], "value"),
-        (["choose", TEXT, "Rain fell.", "Tea."], "choices"),
-        (["tag", TEXT], "entities"),
-        (["tag", TEXT, "--words"], "words"),
-    ],
-)
-def test_commands(words, key, directories, capsys):
-    if "--checkpoint" in words:
-        words = [*words[:-1], str(directories / words[-1])]
-    else:
-        words = [*words, "--checkpoint", str(directories / words[0])]
-    assert main([*words, "--json"]) == 0
-    assert key in json.loads(capsys.readouterr().out)
-    assert main(words) == 0
-    shown = capsys.readouterr().out
-    assert TEXT.split()[0] in shown
-    assert "checkpoint:" in shown
 
 
 def test_hostile_text_and_long_text(directories, capsys):

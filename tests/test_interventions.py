@@ -38,9 +38,6 @@ def intervene(session, kind, changes="", **options):
     return session.intervene(kind, text, pair, changes=changes, **options)
 
 
-# -- before and after
-
-
 @pytest.mark.parametrize("kind", INPUTS)
 def test_no_change_changes_nothing_and_probabilities_are_those_of_the_session(session, kind):
     found = intervene(session, kind)
@@ -196,9 +193,6 @@ def test_log_odds_do_not_saturate():
     torch.testing.assert_close(log_odds(probs.log()), torch.logit(probs))
 
 
-# -- changes as text
-
-
 @pytest.mark.parametrize(
     "text",
     ["x", "0.3.1", "-1.0", "1.2r", "r1.2", "r0.0.0-", "r0.0.0-1", "r0.0.0-1:x", "p1-2", "p1.a-2.3", "p1.2-2.a", "p1.2-",
@@ -234,9 +228,6 @@ def test_resolved_changes_survive_parsing_adding_and_undoing():
     assert split(add(long, "1.1", 3)) == ("1.1",)
     with raises_error(InterventionError, "attention-row-without-weight"):
         resolve("r0.0.0-1:0", 2)
-
-
-# -- pruning
 
 
 @pytest.mark.parametrize("zeroed", [False, True])
@@ -330,9 +321,6 @@ def test_a_config_with_invalid_pruned_heads_is_refused(session, tmp_path, table)
         bertlab.load(saved)
 
 
-# -- the logit lens
-
-
 def test_the_last_layer_of_the_lens_has_the_predictions_of_the_model(session):
     lens = session.lens(MASKED)
     assert lens.probs_LT.shape == (3, len(lens.tokens)) == lens.rank_LT.shape
@@ -356,9 +344,6 @@ def test_the_lens_reads_a_layer_as_if_it_were_the_last(session, monkeypatch):
     first = Session(replace(session.loaded, model=cut.eval())).lens(MASKED)
     assert lens.tokens_LT[1] == first.final_T
     np.testing.assert_allclose(lens.probs_LT[1], first.probs_LT[-1], rtol=1e-4)
-
-
-# -- several masks
 
 
 def test_as_many_beams_as_tokens_find_the_likeliest_pair(session):
@@ -401,9 +386,6 @@ def test_a_filling_is_written_into_its_text(session):
     found = session.fill_jointly("A [MASK] cup.", beams=2, pair="So [MASK]!")
     first, second = found.fillings[0].tokens
     assert found.fillings[0].text == f"A {first} cup. | So {second}!"
-
-
-# -- roles of heads
 
 
 def test_roles_of_made_up_heads(session):

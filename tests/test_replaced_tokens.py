@@ -66,9 +66,6 @@ def loss(tokenizer):
     return ReplacedTokenLoss(PretrainingLoss(MaskRule.for_tokenizer(tokenizer), "none"))
 
 
-# -- labels ------------------------------------------------------------------------------------------------------
-
-
 def test_a_sampled_token_that_equals_the_original_counts_as_original():
     ids_BT = torch.tensor([[1, 10, 11, 12, 2], [1, 20, 21, 2, 0]])
     inputs = Batch(ids_BT, torch.zeros_like(ids_BT), ids_BT != 0)
@@ -86,9 +83,6 @@ def test_tokens_are_sampled_from_the_prediction_and_depend_only_on_the_keys(mode
     counts_V = torch.bincount(ids_P, minlength=len(probs_V)) / len(keys)
     assert (counts_V - probs_V).abs().max() < 4 * (probs_V * (1 - probs_V) / len(keys)).max().sqrt()
     assert torch.equal(sample_tokens(model, hidden_1H.expand(500, -1), keys[1500:2000]), ids_P[1500:2000])
-
-
-# -- the models and the loss -------------------------------------------------------------------------------------
 
 
 def test_generator_and_discriminator_share_their_embeddings(model, loss, batch):
@@ -154,9 +148,6 @@ def test_gradient_accumulation_gives_the_loss_of_the_whole_batch(model, loss, ba
         norm = sum(float(p.grad.norm()) for p in model.parameters() if p.grad is not None)
         results.append([result.value.item(), result.tokens.item(), norm, *metrics.values()])
     assert results[1] == pytest.approx(results[0], rel=1e-4)
-
-
-# -- runs --------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_learns_and_writes_both_models(corpus, tmp_path):
@@ -234,9 +225,6 @@ def test_pages_and_commands_that_need_mlm_take_the_generator_only(shipped, model
     assert note in notes["discriminator"]
     assert text("checkpoint-replaced", chosen="generator", used="strongest") not in notes["generator"]
     assert command_error("fill-mask", "a [MASK]", "--checkpoint", paths["discriminator"]).id == "head-missing"
-
-
-# -- settings ----------------------------------------------------------------------------------------------------
 
 
 def test_the_family_selects_the_objective():

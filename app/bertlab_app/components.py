@@ -356,7 +356,7 @@ def _component(name: str, *, isolate_styles: bool = True):
 def _view(view: str):
     """Register a canvas view of `bertlab.views`, or the menu "figure", which saves any figure."""
     return st.components.v2.component(
-        f"bertlab_{view}", css=assets.css(), js=_ignore_late_data(assets.streamlit_js(view))
+        f"bertlab_{view}", css=assets.css(), js=_ignore_late_data(assets.bundle_for_host(view, "streamlit"))
     )
 
 

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from bertlab.checkpoints import files, locate, weight_files
 from bertlab.checkpoints.directory import replace_directory
 from bertlab.checkpoints.files import CARD, CONFIG, INDEX, OLD_WEIGHTS, ONNX, RECORD, WEIGHTS
-from bertlab.checkpoints.maps import hf_to_state, identify_shared_head, state_to_hf
+from bertlab.checkpoints.maps import find_heads, find_labels, hf_to_state, state_to_hf
 from bertlab.checkpoints.sentence_settings import FILES as SENTENCE_FILES
 from bertlab.checkpoints.sentence_settings import SentenceSettings, format_sentence_settings, read_sentence_settings
 from bertlab.config.config import ModelConfig
@@ -40,51 +40,30 @@ TOKEN_ID_FIELDS = {
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint: a model, its tokenizer, and the record of its training."""
-
-    model: Bert
-    """The model, in eval mode."""
+    model: Bert  # in eval mode
     tokenizer: Tokenizer
-    """The tokenizer the model was trained with."""
-    record: dict
-    """The content of `bertlab.json`, which records how the model was trained; {} if there is no such file."""
-    name: str
-    """The name of the run or directory, or the hub id."""
-    path: Path
-    """The directory of the checkpoint; for a hub model, its directory in the cache."""
-    initialised_parts: tuple[str, ...] = ()
-    """The parts initialised at random, because the checkpoint has no weights for them: "pooler" or output layers."""
-
-    @property
-    def initialised(self) -> tuple[str, ...]:
-        """An older name of `initialised_parts`."""
-        return self.initialised_parts
+    record: dict  # the content of `bertlab.json`: how the model was trained; {} if there is no such file
+    name: str  # of the run or directory, or the hub id
+    path: Path  # for a hub model, its directory in the cache
+    initialised_parts: tuple[str, ...] = ()  # have random weights: "pooler" or output layers
 
     @property
     def config(self) -> ModelConfig:
-        """The configuration of the model."""
         return self.model.config
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The names of the output layers of the model."""
         return self.model.head_names
 
     @property
     def null_threshold(self) -> float | None:
-        """The threshold tau for "no answer", tuned on the dev set; None if the record has none.
-
-        Source: Devlin et al. 2019, section 4.3.
-        """
+        """The threshold tau for "no answer", tuned on the dev set (Devlin et al. 2019, section 4.3)."""
         tau = self.record.get("null_threshold")
         return float(tau) if type(tau) in (int, float) and abs(tau) < 1e9 else None
 
     @property
     def pair_objective(self) -> PairObjectiveName:
-        """The sentence-pair objective of pre-training; "none" if the model has no NSP output layer.
-
-        It is read from the record; if the record has no list of objectives, that of the model family is used.
-        """
+        """The sentence-pair objective of pre-training, from the record or the model family; "none" without NSP."""
         if "nsp" not in self.heads:
             return "none"
         objectives = self.record.get("objectives")
@@ -94,11 +73,7 @@ class Checkpoint:
 
     @property
     def sentence_settings(self) -> SentenceSettings:
-        """How the checkpoint computes sentence vectors; by default, as the mean of the hidden states.
-
-        Raises:
-            CheckpointError: a file is damaged, or the vectors need a module that bertlab does not have.
-        """
+        """See `read_sentence_settings`."""
         return read_sentence_settings(self.path)
 
     def max_tokens_for(self, default: int) -> int:
@@ -107,26 +82,19 @@ class Checkpoint:
 
     @property
     def stride(self) -> int:
-        """The distance in tokens between the starts of consecutive windows of a passage; 128 if it is not recorded."""
+        """The distance in tokens between the starts of consecutive windows of a passage."""
         return self._read_setting("stride", 128)
 
     def _read_setting(self, name: str, default: int) -> int:
-        """Return a setting of fine-tuning that is a positive integer; `default` if the record has no valid value."""
         settings = self.record.get("settings")
         value = settings.get(name) if isinstance(settings, dict) else None
         return value if type(value) is int and 0 < value < 10**9 else default
 
 
 def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Iterable[str] = ()) -> Checkpoint:
-    """Load a checkpoint of bertlab or of any Hugging Face BERT.
+    """Load a checkpoint of bertlab or of any Hugging Face BERT: a path, the name of a shipped checkpoint, or a hub id.
 
-    Args:
-        source: a checkpoint or run directory, the name of a shipped checkpoint, or a hub id.
-        dtype: the type of the weights in memory, whatever their type in the file.
-        heads: output layers that the model should have; those that the checkpoint lacks are initialised at random.
-
-    Raises:
-        CheckpointError: the checkpoint is missing or damaged, is not a BERT, or its files contradict each other.
+    Output layers of `heads` that the checkpoint lacks are initialised at random. Raises CheckpointError.
     """
     path = locate.find(source)
     config = files.read_config(path)
@@ -134,37 +102,34 @@ def load(source: str | Path, *, dtype: torch.dtype = torch.float32, heads: Itera
         return _load_onnx(source, path, config, heads)
     tensors = weight_files.read_weights(path)
     try:
-        shared_head, labels = identify_shared_head(read_json_object(path / CONFIG), tensors)
-        config = config.replace(labels=labels)
-        state, stored_heads = hf_to_state(tensors, config, shared_head)
+        stored_heads = find_heads(tensors, config.family, read_json_object(path / CONFIG))
+        config = config.replace(labels=find_labels(config, stored_heads, tensors))
+        state = hf_to_state(tensors, config, stored_heads)
     except CheckpointError as error:
         raise CheckpointError("checkpoint-unusable", name=source, reason=error) from None
     tokenizer = _load_tokenizer(source, path, config)
     with torch.device("meta"):  # the weights come from the file, so the model is built without values
         model = FastBert(config, stored_heads)
-    missing_heads = [name for name in heads if name not in stored_heads]
-    initialised_parts = tuple(missing_heads)
+    initialised_parts = missing_heads = [name for name in heads if name not in stored_heads]
     if not any(name.startswith("pooler.") for name in state):
         model.pooler = model.make_pooler().apply(model.initialise_weights)
         pooler_state = {f"pooler.{name}": tensor for name, tensor in model.pooler.state_dict().items()}
         state |= pooler_state
-        initialised_parts = (*(["pooler"] if pooler_state else []), *initialised_parts)
+        initialised_parts = [*(["pooler"] if pooler_state else []), *missing_heads]
     # The tensors are copied, so that no parameter stays mapped to a file that may be overwritten. A tensor that several
     # layers share is copied once.
     copies = {id(tensor): tensor.to(dtype, copy=True) for tensor in state.values()}
     model.load_state_dict({name: copies[id(tensor)] for name, tensor in state.items()}, assign=True)
     model.add_heads(missing_heads)
-    return Checkpoint(
-        model.eval(), tokenizer, files.read_record(path), locate.make_display_name(source), path, initialised_parts
-    )
+    record, name = files.read_record(path), locate.make_display_name(source)
+    return Checkpoint(model.eval(), tokenizer, record, name, path, tuple(initialised_parts))
 
 
 def _load_onnx(source: str | Path, path: Path, config: ModelConfig, heads: Iterable[str]) -> Checkpoint:
-    """Load a checkpoint whose weights are in an ONNX file; arguments and errors are those of `load`."""
     from bertlab.nn.onnx_model import OnnxBert
 
     model = OnnxBert(path / ONNX, config)
-    if not {"classify", "tag"} & set(model.head_names):
+    if not any(HEADS[name].has_labels for name in model.head_names):
         model.config = config.replace(labels=())
     for name in heads:
         model.require_head(name)
@@ -173,7 +138,6 @@ def _load_onnx(source: str | Path, path: Path, config: ModelConfig, heads: Itera
 
 
 def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Tokenizer:
-    """Load the tokenizer of a checkpoint, and check that it belongs to the model."""
     tokenizer = Tokenizer.load(path)
     if not config.vocab_size - MAX_PADDING_ROWS <= tokenizer.vocab_size <= config.vocab_size:
         raise CheckpointError(
@@ -189,10 +153,10 @@ def _load_tokenizer(source: str | Path, path: Path, config: ModelConfig) -> Toke
 
 
 def _check_token_ids(source: str | Path, path: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and all three differ from the tokenizer's ids.
+    """Raise an error if config.json has ids for [PAD], [CLS] and [SEP], and all three differ from the tokenizer's.
 
-    One wrong id does not mean that the tokenizer belongs to another model: many multilingual models have the tokenizer
-    of XLM-R but BERT's pad_token_id, and an id that was never set may even exceed the vocabulary.
+    One wrong id is common: multilingual models have the tokenizer of XLM-R but BERT's pad_token_id, and an id that was
+    never set may even exceed the vocabulary.
     """
     fields = read_json_object(path / CONFIG)
     config_ids = {
@@ -212,11 +176,7 @@ def _check_token_ids(source: str | Path, path: Path, config: ModelConfig, tokeni
 
 
 def read_record(source: str | Path) -> dict:
-    """Return the content of a checkpoint's `bertlab.json` without loading its weights; {} if there is no such file.
-
-    Raises:
-        CheckpointError: there is no such checkpoint, or the file is damaged.
-    """
+    """Return the content of a checkpoint's `bertlab.json` without loading its weights; {} if there is none."""
     return files.read_record(locate.find(source, needs_weights=False))
 
 
@@ -232,20 +192,9 @@ def save(
 ) -> Path:
     """Write a checkpoint that bertlab and `transformers` can load, and return its directory.
 
-    The checkpoint is written to a temporary directory, flushed to the disk and then renamed, so `directory` is never
-    incomplete. Other files in the directory of an older checkpoint, such as a log, are kept.
-
-    Args:
-        directory: the directory to write; an older checkpoint in it is replaced.
-        model: the model.
-        tokenizer: the tokenizer of the model.
-        record: the content of `bertlab.json`: any dictionary that `json.dumps` accepts.
-        dtype: the type of the stored weights. With torch.float8_e4m3fn, matrices are stored in eight bits and vectors
-            in float16, so the file is half as large as with float16 alone. The stored weights are less precise, so
-            compute the metrics with the stored checkpoint.
-        card: the text of README.md; "" for no such file.
-        sentence_settings: how the checkpoint computes sentence vectors, for the files that `sentence-transformers`
-            reads; None for no such files.
+    `directory` is never incomplete. Other files in the directory of an older checkpoint, such as a log, are kept. With
+    torch.float8_e4m3fn, matrices take eight bits and vectors float16, which costs precision: compute the metrics with
+    the stored checkpoint. `record` is the content of `bertlab.json`, `card` that of README.md.
 
     Raises:
         CheckpointError: `directory` contains something other than a checkpoint or cannot be written, a weight is too
@@ -266,11 +215,7 @@ def save(
 
 
 def check_target(directory: str | Path) -> Path:
-    """Return the directory to write a checkpoint to, with its full path.
-
-    Raises:
-        CheckpointError: the directory contains something other than a checkpoint.
-    """
+    """Return the full path of a directory; raises CheckpointError if it has something other than a checkpoint."""
     target = Path(directory).expanduser().resolve()
     if target.exists() and not (target / CONFIG).is_file() and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError("checkpoint-target-in-use", path=directory)
@@ -286,20 +231,7 @@ def write_directory(
     card: str,
     sentence_settings: SentenceSettings | None,
 ) -> Path:
-    """Write the directory of a checkpoint, completely or not at all; see `save`.
-
-    Args:
-        directory: the directory to write.
-        write_weights: a function that writes the weights into the directory it is given.
-        fields: the content of config.json, see `make_config_fields`.
-        tokenizer: the tokenizer.
-        record: the content of `bertlab.json`.
-        card: the text of README.md; "" for no such file.
-        sentence_settings: how the checkpoint computes sentence vectors; None for no such files.
-
-    Raises:
-        CheckpointError: the directory contains something other than a checkpoint, or cannot be written.
-    """
+    """Write a checkpoint whose weights `write_weights` writes into the directory it is given; see `save`."""
     target, config = check_target(directory), ModelConfig.from_hf(fields)
     fields = {**fields, "cls_token_id": tokenizer.cls_id, "sep_token_id": tokenizer.sep_id}
     texts = {
@@ -325,20 +257,12 @@ def write_directory(
 
 
 def write_record(directory: Path, record: dict, card: str) -> None:
-    """Replace `bertlab.json` and README.md of a checkpoint, each of them atomically.
-
-    Raises:
-        BertlabError: a file cannot be written.
-    """
     write_atomically(directory / RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     write_atomically(directory / CARD, card)
 
 
 def _convert_for_storage(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return a tensor in the type in which it is stored.
-
-    Only matrices are stored in eight bits. Vectors (biases, LayerNorm) are small and need more precision.
-    """
+    """Only matrices are stored in eight bits; vectors (biases, LayerNorm) are small and need more precision."""
     dtype = torch.float16 if dtype == FLOAT8 and tensor.ndim < 2 else dtype
     stored = tensor.detach().to("cpu", dtype, copy=True).contiguous()
     if not weight_files.is_finite(stored):
@@ -363,13 +287,7 @@ def _choose_architecture(heads: Collection[str], family: Family = BERT) -> str:
 
 
 def make_config_fields(config: ModelConfig, heads: Collection[str], dtype: torch.dtype) -> dict:
-    """Return the content of config.json.
-
-    Args:
-        config: the configuration of the model.
-        heads: the names of the model's output layers.
-        dtype: the type of the stored weights.
-    """
+    """Return the content of config.json; `dtype` is the type of the stored weights."""
     # transformers infers regression from a single label; the problem type states it explicitly.
     regression = {"id2label": {0: "LABEL_0"}, "problem_type": "regression"} if "regress" in heads else {}
     return {

@@ -12,15 +12,8 @@ from pathlib import Path
 def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[Path]:
     """Yield a new directory for a `with` block to fill, and then replace `target` with it.
 
-    If the block or the replacement fails, `target` is unchanged.
-
-    Args:
-        target: the directory to replace or create; its parent is created if necessary.
-        obsolete_files: the names of the files and directories to delete from an existing `target`. All others are moved
-            to the new directory if it does not contain the same name.
-
-    Raises:
-        OSError: the directory cannot be written.
+    If the block or the replacement fails, `target` is unchanged. Of an existing `target`, files are moved to the new
+    directory unless they are `obsolete_files` or it has the same name. Raises OSError.
     """
     new_directory = target.parent / f".{target.name}.{secrets.token_hex(4)}.unfinished"
     try:
@@ -35,7 +28,6 @@ def replace_directory(target: Path, obsolete_files: Iterable[str]) -> Iterator[P
 
 
 def flush(path: Path) -> None:
-    """Wait until a file or directory has been written to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -44,15 +36,7 @@ def flush(path: Path) -> None:
 
 
 def _swap(new_directory: Path, target: Path, obsolete_files: set[str]) -> None:
-    """Rename `new_directory` to `target`, and move the other files of an existing `target` to it.
-
-    An existing `target` is first renamed. If the new directory then cannot be renamed, `target` gets its name back.
-
-    Args:
-        new_directory: the new directory.
-        target: the directory to replace or create.
-        obsolete_files: the names of the files and directories to delete from an existing `target`.
-    """
+    """An existing `target` is first renamed, and gets its name back if the new directory cannot be renamed."""
     if not target.exists():
         new_directory.rename(target)
     else:

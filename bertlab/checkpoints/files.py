@@ -20,11 +20,7 @@ MAX_LAYERS = 1000
 
 
 def read_config(directory: Path) -> ModelConfig:
-    """Read the configuration of the checkpoint in a directory; its weights may be missing.
-
-    Raises:
-        CheckpointError: `config.json` is missing or damaged, does not describe a BERT, or contains an invalid value.
-    """
+    """Read `config.json`; the weights may be missing. Raises CheckpointError if it does not describe a BERT."""
     path = directory / CONFIG
     if not path.is_file():
         raise CheckpointError("checkpoint-no-config", path=directory)
@@ -45,17 +41,13 @@ def read_config(directory: Path) -> ModelConfig:
 
 
 def read_record(directory: Path) -> dict:
-    """Return the content of `bertlab.json`, which records how the model was trained; {} if there is no such file.
-
-    Raises:
-        CheckpointError: the file is damaged.
-    """
+    """Return the content of `bertlab.json`; {} if there is no such file. Raises CheckpointError if it is damaged."""
     path = directory / RECORD
     return read_json_object(path) if path.exists() else {}
 
 
 def _is_valid_field(config: ModelConfig, name: str, value: object) -> bool:
-    """Return whether the value of a field of a configuration is valid; the check depends on the type of its default."""
+    """The check depends on the type of the field's default."""
     if value == getattr(config.family, name, None) == 0:  # the family requires 0, such as 0 token types
         return True
     if name == "pad_token_id" and config.family.positions_after_padding:

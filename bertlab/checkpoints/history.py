@@ -1,9 +1,8 @@
 """Read a run directory: its settings, its log, its snapshots, and whether the run has finished.
 
-`bertlab pretrain` and `bertlab finetune` write run.json (settings), log.jsonl (one row for each step and for each
-evaluation), snapshots/step-XXXXXXXX/ (checkpoints saved during the run) and checkpoint/ (the result). The run may still
-be in progress, and the directory may come from an untrusted source, so invalid rows and fields are skipped. This module
-never writes to a run directory.
+`bertlab pretrain` and `bertlab finetune` write run.json (settings), log.jsonl (one row for each step and each
+evaluation), snapshots/step-XXXXXXXX/ and checkpoint/ (the result). The run may still be in progress, and the directory
+may come from an untrusted source, so invalid rows and fields are skipped.
 """
 
 import json
@@ -41,28 +40,19 @@ _WINDOW_STEPS = 20
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A checkpoint that a run saved during training."""
+    """A checkpoint that a run saved during training, after so many steps and tokens."""
 
     step: int
-    """The number of training steps until the checkpoint was saved."""
     tokens: int
-    """The number of training tokens until the checkpoint was saved."""
     path: Path
-    """The directory of the checkpoint."""
-    validation: Mapping[str, float] = field(default_factory=dict)
-    """Metrics on held-out text, by name; {} if they were not measured."""
+    validation: Mapping[str, float] = field(default_factory=dict)  # metrics on held-out text
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Whether a run is still in progress, and its last step."""
-
-    state: str
-    """"running", "finished", "stopped" or "diverged"."""
-    step: int
-    """The index of the last step in the log of the run."""
-    idle_seconds: float
-    """The time since the log of the run last changed, in seconds."""
+    state: str  # "running", "finished", "stopped" or "diverged"
+    step: int  # the last step in the log
+    idle_seconds: float  # since the log last changed
 
 
 @dataclass(frozen=True)
@@ -70,26 +60,17 @@ class SamplePrediction:
     """The predictions for a sample sentence at one step of a run (`bertlab pretrain --sample-predictions`)."""
 
     step: int
-    """The number of training steps before the prediction."""
-    text: str
-    """The sentence, with [MASK]."""
-    predictions: tuple[tuple[tuple[str, float], ...], ...]
-    """For each [MASK], the most probable tokens with their probabilities."""
+    text: str  # the sentence, with [MASK]
+    predictions: tuple[tuple[tuple[str, float], ...], ...]  # for each [MASK]: (token, probability)
 
 
 def find_shipped_runs() -> dict[str, Path]:
-    """Find the shipped runs -> {name: directory}; {} if there are none.
-
-    See `bertlab.checkpoints.assets` for where they are.
-    """
+    """Find the shipped runs -> {name: directory}."""
     return find_runs(find_asset_directory("runs"))
 
 
 def find_runs(directory: str | Path) -> dict[str, Path]:
-    """Find the runs in a directory, or the directory itself if it is a run -> {name: run directory}.
-
-    The result is {} if the directory does not exist or cannot be read.
-    """
+    """Find the runs in a directory, or the directory itself if it is a run -> {name: run directory}, perhaps {}."""
     try:
         directory = Path(directory).expanduser()
         if is_run(directory):
@@ -101,12 +82,11 @@ def find_runs(directory: str | Path) -> dict[str, Path]:
 
 
 def is_run(directory: Path) -> bool:
-    """Whether a directory is a run directory: one that contains a log or snapshots."""
     return (directory / LOG).is_file() or (directory / SNAPSHOTS).is_dir()
 
 
 def read_settings(run: Path) -> dict:
-    """Read the settings of a run from run.json; {} if the file is missing or damaged."""
+    """Read run.json; {} if it is missing or damaged."""
     settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS | SETTING_KEYS)
     if isinstance(settings.get("optim"), dict):
         settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
@@ -114,15 +94,7 @@ def read_settings(run: Path) -> dict:
 
 
 def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
-    """Find the settings that differ between runs.
-
-    Runs of different commands have different settings. A setting is compared between the runs that have it.
-
-    Args:
-        runs: the settings of each run, see `read_settings`.
-
-    Returns:
-        Flag of the setting -> the value in each run, None for a run without this setting.
+    """Find the settings that differ between runs that have them -> {flag: value in each run, or None}.
 
     >>> span = {"kind": "span", "optim": {"lr": 0.1}, "seed": 1}
     >>> find_differing_settings([span, {"kind": "tagging", "optim": {"lr": 0.2}}])
@@ -136,7 +108,6 @@ def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
 
 
 def _list_flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Yield (flag, value) for each setting; the flags of nested settings contain dots."""
     for name, value in settings.items():
         if name in _NOT_SETTINGS:
             continue
@@ -148,11 +119,7 @@ def _list_flags(settings: Mapping, prefix: str = "") -> Iterator[tuple[str, obje
 
 
 def read_log(run: Path) -> list[dict]:
-    """Read the rows of a run's log; [] if there is no log. Incomplete and damaged lines are skipped.
-
-    Raises:
-        DataError: the log exists but cannot be read.
-    """
+    """Read a run's log without damaged lines; [] if there is none. Raises DataError if it cannot be read."""
     try:
         text = (run / LOG).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -176,10 +143,9 @@ def is_step(row: Mapping) -> bool:
 
 
 def thin_log(rows: Iterable[Mapping], max_rows: int = THINNED_ROWS) -> list[dict]:
-    """Reduce the training steps of a log to about `max_rows` rows, with more rows at the start; keep all evaluations.
+    """Reduce the training steps of a log to about `max_rows`, with more at the start; keep all evaluations.
 
-    Each row of the result stands for consecutive training steps. It contains their means or, for `_LAST_VALUE_KEYS`
-    (step, learning rate, ...), the values of the last step.
+    Each row has the means of consecutive steps or, for `_LAST_VALUE_KEYS`, the values of the last one.
 
     >>> thin_log([{"step": step, "loss": float(step)} for step in range(1, 101)], 4)
     [{'step': 1, 'loss': 1.0}, {'step': 50, 'loss': 26.0}, {'step': 100, 'loss': 75.5}]
@@ -228,7 +194,7 @@ def compute_recent_mean(rows: list[dict], name: str, steps: int = RECENT_STEPS) 
 
 
 def compute_tokens_per_second(rows: list[dict]) -> float | None:
-    """Return the mean training speed of a run in tokens per second; None if the log does not contain it."""
+    """Return the mean training speed of a run; None if the log does not contain it."""
     points = [
         (row["tokens"], row["seconds"])
         for row in rows
@@ -240,11 +206,7 @@ def compute_tokens_per_second(rows: list[dict]) -> float | None:
 
 
 def find_snapshots(run: Path) -> list[Snapshot]:
-    """Return the snapshots of a run by step, and the result of the run if no snapshot has the same step.
-
-    Raises:
-        DataError: the run has no snapshots.
-    """
+    """Return the snapshots of a run by step, with its result if none has that step. Raises DataError without any."""
     by_step = {}
     for path in [*(run / SNAPSHOTS).glob("step-*"), run / RESULT]:
         if not (path / "config.json").is_file():
@@ -253,25 +215,20 @@ def find_snapshots(run: Path) -> list[Snapshot]:
         name_match = re.fullmatch(r"step-(\d{1,15})", path.name, re.ASCII)
         step = record["steps"] if is_number(record.get("steps")) else int(name_match[1]) if name_match else None
         if step is not None:
-            tokens = record.get("tokens")
-            metrics = _select_numbers(record.get("validation"))
-            snapshot = Snapshot(int(step), int(tokens) if is_number(tokens) else 0, path, metrics)
-            by_step.setdefault(int(step), snapshot)
+            tokens, metrics = record.get("tokens"), record.get("validation")
+            metrics = metrics if isinstance(metrics, dict) else {}
+            numbers = {name: value for name, value in metrics.items() if is_number(value)}
+            by_step.setdefault(int(step), Snapshot(int(step), int(tokens) if is_number(tokens) else 0, path, numbers))
     if not by_step:
         raise DataError("run-no-snapshots", path=run)
     return [by_step[step] for step in sorted(by_step)]
 
 
 def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> RunStatus:
-    """Determine whether a run is still in progress, from its log, its result and the time since its log last changed.
+    """Determine the status from a log (or what `thin_log` returns), the result, and the time since the log changed.
 
     A run has diverged if its log says so, if its last loss is not a number, or if it stopped without a result when the
     loss was far above its minimum.
-
-    Args:
-        run: the run directory.
-        rows: the rows of the log, or those that `thin_log` returns for it.
-        now: the current time in seconds since the epoch; by default `time.time()`.
     """
     steps = [row for row in rows if is_step(row)]
     last_step = max((int(row["step"]) for row in rows), default=0)
@@ -293,7 +250,7 @@ def find_run_status(run: Path, rows: list[dict], now: float | None = None) -> Ru
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of a log or record is a finite number of a plausible size.
+    """Whether a value is a finite number of a plausible size.
 
     >>> is_number(3), is_number(0.5), is_number(True), is_number(float("nan")), is_number(10**400)
     (True, True, False, False, False)
@@ -302,10 +259,6 @@ def is_number(value: object) -> bool:
 
 
 def _has_diverged(losses: list) -> bool:
-    """Whether the losses have risen far above their minimum.
-
-    The mean of the last `_WINDOW_STEPS` losses is compared with the lowest mean of `_WINDOW_STEPS` consecutive losses.
-    """
     values = np.array([loss for loss in losses if is_number(loss)], float)
     if len(values) < 2 * _WINDOW_STEPS:
         return False
@@ -314,7 +267,6 @@ def _has_diverged(losses: list) -> bool:
 
 
 def _average_rows(rows: list[Mapping]) -> dict:
-    """Return the last of several rows, with each metric replaced by its mean over these rows."""
     last = dict(rows[-1])
     for name in last.keys() - _LAST_VALUE_KEYS:
         values = [row[name] for row in rows if is_number(row.get(name))]
@@ -323,13 +275,8 @@ def _average_rows(rows: list[Mapping]) -> dict:
     return last
 
 
-def _select_numbers(values: object) -> dict[str, float]:
-    """Return the entries of a dictionary whose values are numbers; {} if `values` is not a dictionary."""
-    return {name: value for name, value in values.items() if is_number(value)} if isinstance(values, dict) else {}
-
-
 def _read_json(path: Path) -> dict:
-    """Read a JSON object; {} if the file is missing or damaged, or is not an object."""
+    """Read a JSON object; {} if there is none."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

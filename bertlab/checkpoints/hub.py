@@ -1,7 +1,4 @@
-"""Download a checkpoint from the Hugging Face hub: first its configuration, then its weights, up to a size limit.
-
-Only files that bertlab reads are downloaded; code is never downloaded.
-"""
+"""Download a checkpoint from the Hugging Face hub: the files that bertlab reads, never code, up to a size limit."""
 
 import os
 import sys
@@ -37,16 +34,8 @@ DEFAULT_MAX_SIZE = 4.0  # GB; the largest BERT has 1.3 GB of weights
 def download(hub_id: str, needs_weights: bool = True) -> Path:
     """Download those files of a checkpoint that are not in the cache yet, and return its directory in the cache.
 
-    `config.json` is read before the weights are requested, so that a mistyped id costs only kilobytes. The size of the
-    weights is printed before they are downloaded.
-
-    Args:
-        hub_id: the id of the model: NAME or OWNER/NAME.
-        needs_weights: whether to download the weights; if False, only the small files are downloaded.
-
-    Raises:
-        CheckpointError: the hub cannot be reached or has no such model, the model is not a BERT, or its weights are
-            larger than the limit.
+    `config.json` is read before the weights are requested, so that a mistyped id costs only kilobytes. Raises
+    CheckpointError.
     """
     try:
         directory = Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=SMALL_FILES))
@@ -68,7 +57,7 @@ def download(hub_id: str, needs_weights: bool = True) -> Path:
 
 
 def _download_weights(hub_id: str, directory: Path) -> Path:
-    """Download the weights of a model whose small files are in `directory`, and return the directory of all files."""
+    """Download the weights of a model whose small files are in `directory`."""
     try:
         files = huggingface_hub.snapshot_download(hub_id, allow_patterns=[*WEIGHT_FILES, OLD_WEIGHTS], dry_run=True)
     except DryRunError:  # the hub cannot be reached, but the weights may be in the cache
@@ -78,7 +67,11 @@ def _download_weights(hub_id: str, directory: Path) -> Path:
     if safetensors_files := [file for file in files if file.filename != OLD_WEIGHTS]:
         files = safetensors_files
     download_bytes = sum(file.file_size or 0 for file in files if file.will_download)
-    limit = _read_max_size()
+    value = os.environ.get(MAX_SIZE_VARIABLE) or DEFAULT_MAX_SIZE
+    try:
+        limit = float(value)
+    except ValueError:
+        raise CheckpointError("hub-limit-invalid", variable=MAX_SIZE_VARIABLE, value=value) from None
     if download_bytes > limit * 1e9:
         raise CheckpointError(
             "hub-weights-too-large",
@@ -88,12 +81,3 @@ def _download_weights(hub_id: str, directory: Path) -> Path:
         print(Message("hub-download-size", name=hub_id, size=f"{download_bytes / 1e6:,.0f}"), file=sys.stderr)
     names = [*SMALL_FILES, *(file.filename for file in files)]
     return Path(huggingface_hub.snapshot_download(hub_id, allow_patterns=names))
-
-
-def _read_max_size() -> float:
-    """Return the maximum size of the weights in GB, from the environment variable or the default."""
-    value = os.environ.get(MAX_SIZE_VARIABLE) or DEFAULT_MAX_SIZE
-    try:
-        return float(value)
-    except ValueError:
-        raise CheckpointError("hub-limit-invalid", variable=MAX_SIZE_VARIABLE, value=value) from None

@@ -1,12 +1,7 @@
 """Quantise a model to eight bits, and pack it into one block of bytes that a program without PyTorch can read.
 
-A matrix is stored as integers from -127 to 127 (codes) and one float32 scale per row; weight = code * scale. A row is
-one output of a linear layer, or one token of an embedding table. Because each row has its own scale, large weights in
-one row do not make other rows less precise. Vectors (biases, LayerNorm) are small and stay float32.
-
-`views/static/live/weights.js` reads the block.
-
-Shape legend: O rows, I columns.
+A matrix is stored as integers from -127 to 127 (codes) and one float32 scale per row; weight = code * scale. Vectors
+stay float32. `views/static/live/weights.js` reads the block. Shape legend: O rows, I columns.
 """
 
 import copy
@@ -21,10 +16,7 @@ MAX_CODE = 127  # -128 is not used, so that the codes are symmetric about 0
 
 
 def quantise_rows(weight_OI: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Quantise a matrix.
-
-    Returns:
-        codes_OI (int8) and scale_O (float32). A row of zeros has the scale 0.
+    """Quantise a matrix -> codes_OI (int8) and scale_O (float32), 0 for a row of zeros.
 
     >>> codes_OI, scale_O = quantise_rows(torch.tensor([[1.0, -0.5], [0.0, 0.0]]))
     >>> codes_OI.tolist()
@@ -40,7 +32,7 @@ def quantise_rows(weight_OI: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
 
 
 def round_weights(model: Bert) -> Bert:
-    """Return a copy of a model whose matrices have been quantised and converted back to their original type."""
+    """Return a copy of a model whose matrices have been quantised and converted back."""
     rounded = copy.deepcopy(model)
     with torch.no_grad():
         for parameter in rounded.parameters():
@@ -53,17 +45,11 @@ def round_weights(model: Bert) -> Bert:
 def pack_tensors(
     model: Bert, progress: Callable[[Iterable], Iterable] = iter, num_positions: int | None = None
 ) -> tuple[dict[str, dict], bytes]:
-    """Quantise all weights of a model and pack them.
+    """Quantise all weights of a model, with the first `num_positions` positions -> table, block of bytes.
 
-    Args:
-        model: the model.
-        progress: a function that wraps the list of tensors and shows the progress, such as `tqdm`.
-        num_positions: how many rows of the position embeddings to pack; None for all.
-
-    Returns:
-        A table and a block of bytes. The table maps the name of each tensor to its `shape`; to `values`, the offset in
-        the block, in bytes, of its float32 values (the scales of a matrix, or the values of a vector); and for a matrix
-        to `codes`, the offset of its int8 codes. All float32 values come first, so that they are aligned.
+    The table maps each tensor to its `shape`; to `values`, the offset in bytes of its float32 values (the scales of a
+    matrix, or a vector); and for a matrix to `codes`, that of its int8 codes. Float32 values come first, and are
+    aligned.
     """
     state = model.state_dict()
     table: dict[str, dict] = {}

@@ -12,13 +12,9 @@ from bertlab.config.errors import CheckpointError
 
 
 def find_shipped_checkpoints() -> dict[str, Path]:
-    """Find the shipped checkpoints -> {name: directory}, in alphabetical order; {} if there are none.
-
-    See `bertlab.checkpoints.assets` for where they are.
-    """
+    """Find the shipped checkpoints -> {name: directory}, in alphabetical order."""
     try:
-        # A page of the app calls this function twenty times, and `os.scandir` is several times as fast as
-        # `Path.glob`.
+        # A page calls this function twenty times; `os.scandir` is several times as fast as `Path.glob`.
         with os.scandir(find_asset_directory("checkpoints")) as entries:
             directories = sorted(entry.path for entry in entries if not entry.name.startswith("."))
     except OSError:
@@ -31,11 +27,7 @@ def find_shipped_checkpoints() -> dict[str, Path]:
 
 
 def find_first_shipped_checkpoint(names: Iterable[str]) -> Path:
-    """Return the directory of the first of these checkpoints that is shipped.
-
-    Raises:
-        CheckpointError: none of them is shipped.
-    """
+    """Return the directory of the first of these checkpoints that is shipped. Raises CheckpointError if none is."""
     names, directories = list(names), find_shipped_checkpoints()
     for name in names:
         if name in directories:
@@ -46,15 +38,9 @@ def find_first_shipped_checkpoint(names: Iterable[str]) -> Path:
 
 
 def find(source: str | Path, *, needs_weights: bool = True) -> Path:
-    """Return the directory of a checkpoint. A checkpoint of the hub is downloaded.
+    """Return the directory of a checkpoint: of a run, the final one; of the hub, a downloaded one.
 
-    Args:
-        source: a checkpoint directory, a run directory (its final checkpoint is used), the name of a shipped
-            checkpoint, or a hub id.
-        needs_weights: whether to download the weights of a hub model; if False, only its small files are downloaded.
-
-    Raises:
-        CheckpointError: there is no such checkpoint, a run has not finished, or the hub cannot be reached.
+    Without `needs_weights`, only the small files of a hub model are downloaded. Raises CheckpointError.
     """
     name, shipped = " ".join(str(source).split())[:100], find_shipped_checkpoints()
     if not name:
@@ -68,7 +54,10 @@ def find(source: str | Path, *, needs_weights: bool = True) -> Path:
     except (OSError, RuntimeError, ValueError):
         is_directory = is_file = False
     if is_directory:
-        return _resolve_finished_run(path)
+        checkpoint = resolve_run(path)
+        if history.is_run(path) and not (checkpoint / "config.json").exists():
+            raise CheckpointError("run-not-finished", path=path)
+        return checkpoint
     if not is_file and str(source) in shipped:
         return shipped[str(source)]
     if is_file:
@@ -91,7 +80,7 @@ def resolve_run(directory: Path) -> Path:
 
 
 def make_display_name(source: str | Path) -> str:
-    """Return the name to display for a checkpoint: the name of its run or directory, or the hub id."""
+    """Return the name of the run or directory, or the hub id."""
     path = Path(source).expanduser()
     if not path.is_dir():
         return str(source)
@@ -100,7 +89,7 @@ def make_display_name(source: str | Path) -> str:
 
 
 def is_hub_id(source: str) -> bool:
-    """Return whether a source has the form of a hub id (NAME or OWNER/NAME) and not of a path.
+    """Whether a source has the form of a hub id (NAME or OWNER/NAME) and not of a path.
 
     >>> is_hub_id("google-bert/bert-base-uncased"), is_hub_id("./mine"), is_hub_id("runs/a/best")
     (True, False, False)
@@ -108,11 +97,3 @@ def is_hub_id(source: str) -> bool:
     if len(source) > 96 or not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", source, re.ASCII):
         return False
     return "/" not in source or not Path(source).parent.is_dir()
-
-
-def _resolve_finished_run(directory: Path) -> Path:
-    """Return the result of `resolve_run`. Raises CheckpointError if a run has no final checkpoint."""
-    checkpoint = resolve_run(directory)
-    if history.is_run(directory) and not (checkpoint / "config.json").exists():
-        raise CheckpointError("run-not-finished", path=directory)
-    return checkpoint

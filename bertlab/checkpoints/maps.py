@@ -1,10 +1,7 @@
-"""Convert tensor names between bertlab and the Hugging Face layout; one table per family serves both directions.
-
-Shape legend: H hidden, V vocabulary, N heads, D head size.
-"""
+"""Convert tensor names between bertlab and the Hugging Face layout; one table per family serves both directions."""
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 
@@ -15,13 +12,9 @@ from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS, get_hf_head_names
 from bertlab.nn.variants.model import FamilyBert
 
-# (pattern of an older tensor name, replacement). Checkpoints converted from TensorFlow before 2019 have these names.
-OLD_NAMES = (
-    (r"LayerNorm\.gamma$", "LayerNorm.weight"),
-    (r"LayerNorm\.beta$", "LayerNorm.bias"),
-)
-
-# Matches the names of two constants (0, 1, 2, ... and zeros) that some versions of transformers save with the weights.
+# Names of tensors in checkpoints that were converted from TensorFlow before 2019, and today's.
+OLD_NAMES = ((r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias"))
+# Two constants (0, 1, 2, ... and zeros) that some versions of transformers save with the weights.
 IGNORED_BUFFERS = r"\.embeddings\.(position_ids|token_type_ids)$"
 
 
@@ -33,32 +26,20 @@ def _find_head_modules(name: str, family: Family) -> dict[str, tuple[str, ...]]:
     return head | {f"pooler.{module}": (hf_module,) for module, hf_module in hf_head.pooler.items()}
 
 
-def _find_modules(family: Family, heads: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map bertlab's modules of a model with these output layers to modules of the checkpoint."""
-    modules = dict(family.tensors)
-    for name in heads:
-        modules |= _find_head_modules(name, family)
-    return modules
-
-
 def get_hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Return the Hugging Face names of the tensors that one of our tensors consists of, such as query, key and value.
+    """Return the Hugging Face names of the tensors that a tensor consists of, such as query, key and value.
 
-    The result is () if a checkpoint does not store the tensor.
-
-    Args:
-        name: the name of the tensor in bertlab.
-        config: the configuration of the model; by default that of a BERT.
-        heads: the output layers of the model; by default all.
+    The result is () if a checkpoint does not store the tensor; `config` is by default BERT's, `heads` are all.
 
     >>> get_hf_names("encoder.layers.3.attention.qkv.bias")[1]
     'bert.encoder.layer.3.attention.self.key.bias'
     """
     family = config.family if config else BERT
-    modules = _find_modules(family, HEADS if heads is None else heads)
+    modules = dict(family.tensors)
+    for head in HEADS if heads is None else heads:
+        modules |= _find_head_modules(head, family)
     indices = [int(digits) for digits in re.findall(r"\.(\d+)(?=\.)", name)]  # the index of the layer comes first
-    if config and indices:
-        # layers that share weights have the same index in a checkpoint
+    if config and indices:  # layers that share weights have the same index in a checkpoint
         indices[0] = config.find_weight_layer(indices[0])
     module, _, parameter = re.sub(r"\.\d+(?=\.)", ".{}", name).rpartition(".")
     return tuple(f"{hf_module.format(*indices)}.{parameter}" for hf_module in modules.get(module, ()))
@@ -67,8 +48,8 @@ def get_hf_names(name: str, config: ModelConfig | None = None, heads: Iterable[s
 def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     """Return the weights of a model by their Hugging Face names; if possible, they share the memory of the model.
 
-    For a model without output layers these are the names of `transformers.BertModel`, without the prefix "bert.". The
-    result lacks the weights of pruned attention heads, and a pooler that the family stores only with output layers.
+    Without output layers these are the names of `transformers.BertModel`, without "bert.". The result lacks pruned
+    heads, and a pooler that the family stores only with output layers.
     """
     tensors = {}
     config, prefix = model.config, f"{model.config.family.prefix}."
@@ -79,43 +60,27 @@ def state_to_hf(model: Bert) -> dict[str, torch.Tensor]:
     return tensors if model.head_names else {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
 
 
-def _find_shared_modules(family: Family, modules: Container[str]) -> dict[str, list[str]]:
-    """Find the modules of a checkpoint that may belong to any of several output layers -> {module: output layers}.
-
-    Args:
-        family: the family of the checkpoint.
-        modules: the modules that the checkpoint has.
-    """
+def find_heads(tensors: Mapping[str, torch.Tensor], family: Family, fields: Mapping) -> tuple[str, ...]:
+    """Find the output layers of a Hugging Face checkpoint with these fields of config.json, in the order of `HEADS`."""
+    stored_modules = {name.rpartition(".")[0] for name in tensors}
     by_module: dict[str, list[str]] = {}
     for name in HEADS:
         by_module.setdefault(get_hf_head_names(name, family).modules[""], []).append(name)
-    return {module: heads for module, heads in by_module.items() if len(heads) > 1 and module in modules}
+    excluded = set()
+    for module, candidates in by_module.items():
+        if len(candidates) > 1 and f"{module}.weight" in tensors:
+            excluded |= set(candidates) - {_identify_shared_head(tensors, family, fields, module, candidates)}
+    return tuple(name for name in HEADS if name not in excluded and stored_modules & _find_own_modules(name, family))
 
 
-def identify_shared_head(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -> tuple[str | None, tuple[str, ...]]:
-    """Find the output layer to which tensors with a shared name such as "classifier" belong, and its labels.
+def _identify_shared_head(
+    tensors: Mapping[str, torch.Tensor], family: Family, fields: Mapping, module: str, candidates: list[str]
+) -> str:
+    """Find which of `candidates`, output layers that share a tensor name such as "classifier", a checkpoint has.
 
-    Several output layers store their tensors under the same name. The architecture in config.json tells which of these
-    output layers the checkpoint has. Without an architecture, a checkpoint without a pooler is a tagger, because
-    `transformers` writes no pooler for taggers.
-
-    Args:
-        fields: the content of config.json.
-        tensors: the tensors of the checkpoint by their Hugging Face names.
-
-    Returns:
-        The name of the output layer, and its labels, which are () if it has none (regression, multiple choice, answer
-        spans); (None, ()) if there are no such tensors.
-
-    Raises:
-        CheckpointError: the weight is not a matrix or is empty, or the model predicts several labels for one input,
-            which bertlab does not support.
+    The architecture in config.json tells. Without it, a checkpoint without a pooler is a tagger, because `transformers`
+    writes no pooler for taggers.
     """
-    family = ModelConfig.from_hf(dict(fields)).family
-    shared = _find_shared_modules(family, {name.removesuffix(".weight") for name in tensors})
-    if not shared:
-        return None, ()
-    module, candidates = next(iter(shared.items()))
     weight = tensors[f"{module}.weight"]
     if weight.ndim != 2 or not weight.numel():
         raise CheckpointError("weights-classifier-shape", shape=str(list(weight.shape)))
@@ -125,101 +90,72 @@ def identify_shared_head(fields: Mapping, tensors: Mapping[str, torch.Tensor]) -
     has_pooler = any("pooler." in name for name in tensors)
     # Without an architecture, we choose the first candidate that reads the pooler if the checkpoint has a pooler, and
     # otherwise the first one that reads hidden states.
-    likely_head = next(
-        (
-            name
-            for name in candidates
-            if HEADS[name].reads_pooled
-            and (has_pooler or stored_modules >= set(get_hf_head_names(name, family).pooler.values()) > set())
-        ),
-        next((name for name in candidates if not HEADS[name].reads_pooled), candidates[0]),
-    )
-    head = heads_of_architectures[0] if heads_of_architectures else likely_head
+    by_pooler = [
+        name
+        for name in candidates
+        if HEADS[name].reads_pooled
+        and (has_pooler or stored_modules >= set(get_hf_head_names(name, family).pooler.values()) > set())
+    ]
+    by_hidden = [name for name in candidates if not HEADS[name].reads_pooled]
+    head = [*heads_of_architectures, *by_pooler, *by_hidden, *candidates][0]
     problem_type = fields.get("problem_type")
     if head == "classify" and problem_type == "multi_label_classification":
         raise CheckpointError("checkpoint-multi-label")
     if head == "classify" and (problem_type == "regression" or len(weight) == 1):
-        return "regress", ()
-    if head in ("choose", "span"):
-        return head, ()
-    # transformers does not write the labels if they have these default names.
-    return head, ModelConfig.from_hf(dict(fields)).labels or tuple(f"LABEL_{n}" for n in range(len(weight)))
+        return "regress"
+    return head
+
+
+def find_labels(config: ModelConfig, heads: Iterable[str], tensors: Mapping[str, torch.Tensor]) -> tuple[str, ...]:
+    """Return the labels of the output layers: those of config.json, or the default names, which it lacks."""
+    for name in heads:
+        if HEADS[name].has_labels:
+            weight = tensors.get(f"{get_hf_head_names(name, config.family).modules['']}.weight", ())
+            return config.labels or tuple(f"LABEL_{n}" for n in range(len(weight)))
+    return ()
 
 
 def hf_to_state(
-    tensors: Mapping[str, torch.Tensor], config: ModelConfig, shared_head: str | None = None
-) -> tuple[dict[str, torch.Tensor], tuple[str, ...]]:
+    tensors: Mapping[str, torch.Tensor], config: ModelConfig, heads: tuple[str, ...]
+) -> dict[str, torch.Tensor]:
     """Convert the tensors of a Hugging Face BERT to the state of `Bert(config, heads)`.
 
-    Every tensor except `IGNORED_BUFFERS` must belong to the model, and must have the shape that the configuration
-    requires. Only the pooler may be missing, because `transformers` writes none for masked language models, question
-    answering and tagging; the state then has no pooler either.
-
-    Args:
-        tensors: the tensors by their Hugging Face names.
-        config: the configuration of the model.
-        shared_head: the output layer to which tensors with a shared name such as "classifier" belong; see
-            `identify_shared_head`.
-
-    Returns:
-        The state, and the names of the output layers.
-
-    Raises:
-        CheckpointError: a tensor is missing or does not belong to the model, has a wrong shape or type, or differs from
-            the tensor that it is tied to.
+    Every tensor except `IGNORED_BUFFERS` must belong to the model, with the right shape. Only the pooler may be
+    missing, because `transformers` writes none for masked language models, question answering and tagging. Raises
+    CheckpointError.
     """
     family = config.family
-    # At first all tensors; those that the model does not need, or has received, are removed one after the other.
-    remaining = _rename_tensors(tensors, family)
-    stored_modules = {name.rpartition(".")[0] for name in remaining}
+    stored = _rename_tensors(tensors, family)
+    stored_modules = {name.rpartition(".")[0] for name in stored}
     _check_layers(stored_modules, config)
-    shared = _find_shared_modules(family, stored_modules)
-    heads = tuple(
-        name
-        for name in HEADS
-        if (name == shared_head or not any(name in names for names in shared.values()))
-        and stored_modules & _find_own_modules(name, family)
-    )
     for name in heads:
         if get_hf_head_names(name, family).pooler:
             # Older versions of transformers also store the pooler of the encoder, which this output layer does not use.
             pooler_prefix = f"{family.prefix}.pooler."
-            remaining = {key: tensor for key, tensor in remaining.items() if not key.startswith(pooler_prefix)}
+            stored = {key: tensor for key, tensor in stored.items() if not key.startswith(pooler_prefix)}
     with torch.device("meta"):
         model = FamilyBert(config, heads)
-        expected = model.state_dict()
-    pooler_tensors = {
-        name
-        for own_name in expected
-        if own_name.startswith("pooler.")
-        for name in get_hf_names(own_name, config, heads)
-    }
-    if not pooler_tensors & remaining.keys():
+    expected = {name: (get_hf_names(name, config, heads), tensor) for name, tensor in model.state_dict().items()}
+    if not any(stored.keys() & set(names) for own_name, (names, _) in expected.items() if own_name[:7] == "pooler."):
         pooled_heads = [HEADS[name].title for name in heads if HEADS[name].reads_pooled]
         if pooled_heads and any(True for _ in model.pooler.parameters()):
             raise CheckpointError("weights-no-pooler", head=pooled_heads[0])
-        expected = {name: tensor for name, tensor in expected.items() if not name.startswith("pooler.")}
-    state, used_names = {}, set()
-    for own_name, own_tensor in expected.items():
-        names = get_hf_names(own_name, config, heads)
-        parts = []
+        expected = {name: row for name, row in expected.items() if not name.startswith("pooler.")}
+    state = {}
+    for own_name, (names, own_tensor) in expected.items():
         for name, part in zip(names, own_tensor.chunk(len(names)), strict=True):
-            tensor = remaining.get(name)
-            _check_tensor(name, tensor, part)
-            parts.append(tensor)
-        used_names |= set(names)
+            _check_tensor(name, stored.get(name), part)
+        parts = [stored[name] for name in names]
         state[own_name] = torch.cat(parts) if len(parts) > 1 else parts[0]
-    remaining = {name: tensor for name, tensor in remaining.items() if name not in used_names}
-    if remaining:
-        names = sorted(remaining)
-        raise CheckpointError("weights-unused", tensors=names[:4], more=max(len(names) - 4, 0))
-    return state, heads
+    if unused := sorted(stored.keys() - {name for names, _ in expected.values() for name in names}):
+        raise CheckpointError("weights-unused", tensors=unused[:4], more=max(len(unused) - 4, 0))
+    return state
 
 
 def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
-    """Raise an error if the weights are those of another family, or of more or fewer layers than in the configuration.
+    """Raise an error if the weights are those of another family or number of layers.
 
-    This is checked before the model is built, because building it would take minutes for a forged number of layers.
+    This comes before the model is built, which would take minutes for a forged number of layers.
     """
     layers = set()
     for names in config.family.tensors.values():
@@ -241,8 +177,7 @@ def _check_layers(stored_modules: Iterable[str], config: ModelConfig) -> None:
 def _find_own_modules(name: str, family: Family) -> set[str]:
     """Return the modules that, if a checkpoint has one of them, prove that it has this output layer.
 
-    A module is left out if it also belongs to an output layer whose tensors have another name in checkpoints. Output
-    layers whose tensors have the same name, such as "classifier", are told apart by `identify_shared_head`.
+    A module is left out if it also belongs to an output layer whose tensors have another name in checkpoints.
     """
     modules = set(get_hf_head_names(name, family).modules.values())
     return modules - {
@@ -254,7 +189,6 @@ def _find_own_modules(name: str, family: Family) -> set[str]:
 
 
 def _rename_tensors(tensors: Mapping[str, torch.Tensor], family: Family) -> dict[str, torch.Tensor]:
-    """Return the tensors under the names in `Family.tensors`, without ignored buffers and copies of tied tensors."""
     prefix = f"{family.prefix}."
     # In checkpoints without output layers, the names have no prefix.
     roots = {
@@ -282,7 +216,6 @@ def _rename_tensors(tensors: Mapping[str, torch.Tensor], family: Family) -> dict
 
 
 def _check_tensor(name: str, tensor: torch.Tensor | None, expected: torch.Tensor) -> None:
-    """Raise an error if a tensor is missing, or does not have the shape and type that the model needs."""
     shape = str(list(expected.shape))
     if tensor is None:
         raise CheckpointError("weights-tensor-missing", tensor=name, shape=shape)

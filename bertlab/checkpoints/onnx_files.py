@@ -1,12 +1,12 @@
 """Write a checkpoint as an ONNX file, which ONNX Runtime runs faster on a CPU than PyTorch runs the checkpoint.
 
-`checkpoint.load` opens the directory; `nn/onnx_model.py` says what the loaded model can do, and shows how a server uses
-it. Other programs can run model.onnx too: its inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64,
-with any number of rows and tokens), its output is `logits`. A file for masked language modelling has one more input,
-`positions`: the indices of the tokens to predict, counted over all rows: row * (tokens per row) + token.
+Other programs can run model.onnx too: its inputs are `input_ids`, `attention_mask` and `token_type_ids` (int64, any
+number of rows and tokens), its output is `logits`. With masked language modelling there is one more input, `positions`:
+the tokens to predict, as row * (tokens per row) + token.
 """
 
 import copy
+import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -19,8 +19,9 @@ from bertlab.checkpoints.int8 import quantise_rows
 from bertlab.checkpoints.sentence_settings import SentenceSettings
 from bertlab.config.errors import CheckpointError
 from bertlab.nn.bert import Bert
+from bertlab.nn.heads import HEADS
 from bertlab.nn.onnx_graph import OnnxGraph, QuantisedEmbedding, name_inputs, name_outputs
-from bertlab.nn.onnx_model import METADATA, OnnxBert, make_metadata, require_onnxruntime
+from bertlab.nn.onnx_model import METADATA, VERSION, OnnxBert, require_onnxruntime
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 OPSET = 18  # the version of ONNX's operators; ONNX Runtime supports it since version 1.14 (2023)
@@ -41,24 +42,9 @@ def save(
 ) -> Path:
     """Write a checkpoint directory with an ONNX file, which `checkpoint.load` opens, and return its path.
 
-    Args:
-        directory: the directory to write; an older checkpoint in it is replaced.
-        model: the model, which is not changed.
-        tokenizer: the tokenizer of the model.
-        record: the content of `bertlab.json`.
-        heads: the output layers to include, keys of `nn.heads.HEADS`; by default all that the model has. For (), the
-            file computes hidden states; sentence vectors are computed from them.
-        weights: the type of the weights, one of `WEIGHT_TYPES`. With "int8", every matrix has one scale for each row
-            (each output), and activations are quantised while the model computes, with one scale for each tensor
-            (dynamic quantisation).
-        card: the text of README.md; "" for no such file.
-        sentence_settings: how the checkpoint computes sentence vectors; None for no such files.
-        progress: a function that wraps the list of export steps and shows the progress, such as `tqdm`.
-
-    Raises:
-        CheckpointError: `onnx` or `onnxruntime` is not installed, the model is an ONNX file itself, or the directory
-            contains something other than a checkpoint or cannot be written.
-        MissingHead: the model lacks one of the output layers.
+    With `heads` = (), the file computes hidden states. With "int8", a matrix has one scale for each row, and
+    activations are quantised while the model computes, with one scale for each tensor (dynamic quantisation). Raises
+    CheckpointError and MissingHead.
     """
     if isinstance(model, OnnxBert):
         raise CheckpointError("onnx-already", name=model.path.parent.name)
@@ -72,7 +58,8 @@ def save(
     names = tuple(model.head_names if heads is None else heads)
     for name in names:
         model.require_head(name)
-    config = model.config if {"classify", "tag"} & set(names) else model.config.replace(labels=())
+    has_labels = any(HEADS[name].has_labels for name in names)
+    config = model.config if has_labels else model.config.replace(labels=())
     # Every step is a function with the parameters (path of the file, graph, type of the weights).
     steps = [_export, *([_quantise] if weights == "int8" else []), _add_metadata]
     model = copy.deepcopy(model).float().cpu().eval().requires_grad_(False)
@@ -80,7 +67,9 @@ def save(
     def write_weights(new_directory: Path) -> None:
         graph = OnnxGraph(model, names)
         if weights == "int8":
-            _quantise_embeddings(model)
+            # The token embeddings, the largest table, get one scale for each token.
+            codes_VH, scale_V = quantise_rows(model.embeddings.token.weight)
+            model.embeddings.token = QuantisedEmbedding(torch.from_numpy(codes_VH), torch.from_numpy(scale_V))
         for step in progress(steps):
             step(new_directory / ONNX, graph, weights)
 
@@ -89,7 +78,6 @@ def save(
 
 
 def _require_onnx() -> object:
-    """Import `onnx`, and return the module. Raises CheckpointError if it is not installed."""
     try:
         import onnx
     except ImportError:
@@ -97,20 +85,9 @@ def _require_onnx() -> object:
     return onnx
 
 
-def _quantise_embeddings(model: Bert) -> None:
-    """Store the token embeddings, the largest table, in eight bits with one scale for each token."""
-    codes_VH, scale_V = quantise_rows(model.embeddings.token.weight)
-    model.embeddings.token = QuantisedEmbedding(torch.from_numpy(codes_VH), torch.from_numpy(scale_V))
-
-
 @torch.no_grad()
 def _export(path: Path, graph: OnnxGraph, weights: str) -> None:
-    """Write the graph as an ONNX file, by tracing it with an example.
-
-    PyTorch's newer exporter (`dynamo=True`) gives the same graph, but takes ten times as long and needs one more
-    library.
-    """
-    names = graph.head_names
+    names = graph.head_names  # PyTorch's newer exporter gives the same graph in ten times the time
     with warnings.catch_warnings():
         # torch warns that some sizes become constants; these, such as the head size, do not depend on the input.
         warnings.simplefilter("ignore")
@@ -132,8 +109,8 @@ def _quantise(path: Path, graph: OnnxGraph, weights: str) -> None:
 
 
 def _add_metadata(path: Path, graph: OnnxGraph, weights: str) -> None:
-    """Store the result of `make_metadata` (format version, output layers, type of the weights) in the file."""
     onnx = _require_onnx()
     file = onnx.load(path)
-    onnx.helper.set_model_props(file, {METADATA: make_metadata(graph.head_names, weights)})
+    metadata = {"version": VERSION, "heads": list(graph.head_names), "weights": weights}
+    onnx.helper.set_model_props(file, {METADATA: json.dumps(metadata)})
     onnx.save(file, path)

@@ -1,5 +1,4 @@
-"""Prune attention heads: remove their weights or set them to zero. The model then computes the same as with
-these heads ablated.
+"""Prune attention heads: remove their weights or set them to zero.
 
 Shape legend: H hidden, N heads, D head size, C rows of the query matrix without those of pruned heads.
 """
@@ -19,21 +18,12 @@ from bertlab.nn.variants.pruned import find_remaining_heads
 
 @torch.no_grad()
 def prune(model: Bert, heads: Iterable[tuple[int, int]], *, zeroed: bool = False) -> Bert:
-    """Return a copy of a model without the query, key, value and output weights of some attention heads.
+    """Return a copy of a model without the query, key, value and output weights of some (layer, head) pairs.
 
-    The copy computes the same as the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650). Its
-    config.json lists these heads as `pruned_heads`, which bertlab and `transformers` before version 5 can load.
-
-    Args:
-        model: the model, which is not changed.
-        heads: (layer, head) pairs, counted from 0.
-        zeroed: True to set these weights to zero instead of removing them. The checkpoint then keeps its size, and
-            every version of `transformers` can load it. The gradients of these weights are zero too, so the heads stay
-            pruned in further training.
-
-    Raises:
-        InterventionError: a head does not exist; layers share weights, or are not built like those of BERT; or a layer
-            would lose all its heads and `zeroed` is False (only bertlab could load the checkpoint).
+    It computes the same as the model with these heads ablated (Michel et al. 2019, arXiv 1905.10650). Its config.json
+    lists them as `pruned_heads`, which bertlab and `transformers` before version 5 can load. If the weights are
+    `zeroed` instead, the checkpoint keeps its size, every `transformers` can load it, and the heads stay pruned in
+    further training, because their gradients are zero too. Raises InterventionError.
     """
     config = model.config
     if config.family.layers != "post-norm" or config.num_layer_groups:
@@ -62,14 +52,7 @@ def restore_heads(model: Bert) -> Bert:
 
 @torch.no_grad()
 def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
-    """Return a copy of a model in which a different set of heads is pruned.
-
-    The weights of newly pruned heads are removed; heads that are no longer pruned get weights of zero.
-
-    Args:
-        model: the model.
-        config: the configuration of the model, with the new `pruned_heads`.
-    """
+    """Return a copy with the `pruned_heads` of `config`; heads that are no longer pruned get weights of zero."""
     if config == model.config:
         return copy.deepcopy(model)
     with torch.device("meta"):
@@ -80,7 +63,6 @@ def _change_pruned_heads(model: Bert, config: ModelConfig) -> Bert:
         prefix, H = f"encoder.layers.{layer}.attention", model.config.hidden_size
 
         def select_rows(tensor: torch.Tensor, dim: int, old_C=old_C, new_C=new_C, H=H) -> torch.Tensor:
-            """Return the rows `new_C` of a tensor that has the rows `old_C` in dimension `dim`; missing rows are 0."""
             shape = list(tensor.shape)
             shape[dim] = H
             device = tensor.device

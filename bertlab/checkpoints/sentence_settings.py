@@ -1,11 +1,6 @@
-"""Read and write how a checkpoint computes sentence vectors, in the file formats of `sentence-transformers`.
+"""Read and write how a checkpoint computes sentence vectors, in the files of `sentence-transformers`.
 
-`modules.json` lists the modules in the order in which they are computed: the encoder, the pooling and, optionally, L2
-normalisation. `1_Pooling/config.json` contains the pooling modes, and `sentence_bert_config.json` the maximum number of
-tokens. This Python module does not import torch.
-
-Source: https://sbert.net, "Creating Custom Models". We read the key names of sentence-transformers 2 to 6, and write
-those of version 2, because all later versions read them.
+We read the keys of versions 2 to 6, and write those of version 2, which all read. This module does not import torch.
 """
 
 import json
@@ -15,46 +10,30 @@ from pathlib import Path
 from bertlab.config.errors import CheckpointError
 from bertlab.config.files import read_json_object, read_text
 
-# Names in a checkpoint directory: the list of the modules, the directory of the pooling, and the encoder settings.
 MODULES, POOLING_DIRECTORY, ENCODER_CONFIG = "modules.json", "1_Pooling", "sentence_bert_config.json"
-# The settings of the vectors: the prompts and the similarity function.
-VECTOR_CONFIG = "config_sentence_transformers.json"
+VECTOR_CONFIG = "config_sentence_transformers.json"  # the prompts and the similarity function
 FILES = (MODULES, POOLING_DIRECTORY, ENCODER_CONFIG, VECTOR_CONFIG)
-"""The files and directories of these settings in a checkpoint."""
 
-# Key of 1_Pooling/config.json before version 6 -> pooling mode. The results of several modes are concatenated in this
-# order.
+# Key of 1_Pooling/config.json before version 6 -> pooling mode, in the order of concatenation.
 _MODE_OF_KEY = {
     "pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max", "pooling_mode_mean_tokens": "mean",
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens", "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }  # fmt: skip
-# The pooling modes that bertlab can compute.
-_SUPPORTED_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens")
-# In modules.json, this text comes before the name of each class.
-_CLASS_PREFIX = "sentence_transformers.models."
+_SUPPORTED_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens")  # those that bertlab can compute
+_CLASS_PREFIX = "sentence_transformers.models."  # comes before the name of each class in modules.json
 
 
 @dataclass(frozen=True)
 class SentenceSettings:
-    """How a checkpoint computes the vector of a text."""
-
-    pooling: tuple[str, ...] = ("mean",)
-    """The pooling modes, keys of `nn.pooling.POOLING_MODES`; the results of several modes are concatenated."""
-    max_tokens: int | None = None
-    """The number of tokens after which a text is truncated; None if only the model limits it."""
-    prompt: str = ""
-    """A text that is put before every text to encode; "" for none."""
-    is_recorded: bool = False
-    """Whether the checkpoint contains these settings, and so was probably trained to make sentence vectors."""
+    pooling: tuple[str, ...] = ("mean",)  # keys of `nn.pooling.POOLING_MODES`, whose results are concatenated
+    max_tokens: int | None = None  # texts are truncated after them; None if only the model limits it
+    prompt: str = ""  # text before every text to encode
+    is_recorded: bool = False  # the checkpoint has settings, so it was probably trained to make vectors
 
 
 def read_sentence_settings(directory: Path) -> SentenceSettings:
-    """Read how the checkpoint in a directory computes sentence vectors: by default, as the mean of the hidden states.
-
-    Raises:
-        CheckpointError: a file is damaged, or the vectors need a module that bertlab does not have.
-    """
+    """Read how a checkpoint computes sentence vectors (by default, mean pooling). Raises CheckpointError."""
     if not (directory / MODULES).is_file():
         return SentenceSettings()
     pooling: tuple[str, ...] = ("mean",)
@@ -63,23 +42,19 @@ def read_sentence_settings(directory: Path) -> SentenceSettings:
             pooling = _read_pooling(directory / path / "config.json")
         elif name not in ("Transformer", "Normalize", "Dropout"):
             raise CheckpointError("sentence-module-unknown", path=directory, module=name)
+    vector_config = _read_optional(directory / VECTOR_CONFIG)
+    prompts, prompt_name = vector_config.get("prompts"), vector_config.get("default_prompt_name")
+    prompt = prompts.get(prompt_name) if isinstance(prompts, dict) and isinstance(prompt_name, str) else ""
     limit = _read_optional(directory / ENCODER_CONFIG).get("max_seq_length")
     if limit is None:  # version 6 stores the limit with the tokenizer
         limit = _read_optional(directory / "tokenizer_config.json").get("model_max_length")
     # [CLS] and [SEP] need two tokens; a huge limit (transformers writes 10^30) means that there is none.
     max_tokens = limit if type(limit) is int and 2 < limit < 10**6 else None
-    return SentenceSettings(pooling, max_tokens, _read_prompt(directory / VECTOR_CONFIG), is_recorded=True)
+    return SentenceSettings(pooling, max_tokens, prompt if isinstance(prompt, str) else "", is_recorded=True)
 
 
 def format_sentence_settings(settings: SentenceSettings, hidden_size: int) -> dict[str, str]:
-    """Format the files of `sentence-transformers` -> {path in the checkpoint: content}.
-
-    The last module scales every vector to length 1, as bertlab does.
-
-    Args:
-        settings: how the checkpoint computes sentence vectors.
-        hidden_size: the hidden size of the model.
-    """
+    """Format the files of `sentence-transformers` -> {path in the checkpoint: content}."""
     # (directory, class) of each module.
     modules = (("", "Transformer"), (POOLING_DIRECTORY, "Pooling"), ("2_Normalize", "Normalize"))
     rows = [
@@ -88,18 +63,16 @@ def format_sentence_settings(settings: SentenceSettings, hidden_size: int) -> di
     ]
     pooling = {"word_embedding_dimension": hidden_size}
     pooling |= {key: mode in settings.pooling for key, mode in _MODE_OF_KEY.items()}
-    vector_settings = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
     contents = {
         MODULES: rows,
         f"{POOLING_DIRECTORY}/config.json": pooling,
         ENCODER_CONFIG: {"max_seq_length": settings.max_tokens, "do_lower_case": False},
-        VECTOR_CONFIG: vector_settings,
+        VECTOR_CONFIG: {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"},
     }
     return {path: json.dumps(content, indent=2) + "\n" for path, content in contents.items()}
 
 
 def _read_modules(path: Path) -> list[tuple[str, str]]:
-    """Read the modules in order -> (class, directory) of each."""
     try:
         rows = json.loads(read_text(path))
         return [(str(row["type"]).rpartition(".")[2], str(row["path"])) for row in rows]
@@ -108,7 +81,6 @@ def _read_modules(path: Path) -> list[tuple[str, str]]:
 
 
 def _read_pooling(path: Path) -> tuple[str, ...]:
-    """Read the pooling modes. Raises CheckpointError if bertlab cannot compute them."""
     fields = read_json_object(path)
     modes = fields.get("pooling_mode") or [mode for key, mode in _MODE_OF_KEY.items() if fields.get(key)] or "mean"
     modes = (modes,) if isinstance(modes, str) else tuple(map(str, modes))
@@ -117,14 +89,5 @@ def _read_pooling(path: Path) -> tuple[str, ...]:
     return modes
 
 
-def _read_prompt(path: Path) -> str:
-    """Read the text that `sentence-transformers` puts before every text by default."""
-    fields = _read_optional(path)
-    prompts, name = fields.get("prompts"), fields.get("default_prompt_name")
-    prompt = prompts.get(name) if isinstance(prompts, dict) and isinstance(name, str) else ""
-    return prompt if isinstance(prompt, str) else ""
-
-
 def _read_optional(path: Path) -> dict:
-    """Read a JSON object; {} if there is no such file."""
     return read_json_object(path) if path.is_file() else {}

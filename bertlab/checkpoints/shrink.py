@@ -15,43 +15,23 @@ from bertlab.nn.fast.model import FastBert
 
 
 def require_separate_layers(config: ModelConfig) -> None:
-    """Check that the layers are built like those of BERT and share no weights.
-
-    Raises:
-        CheckpointError: the layers are built differently, or share weights.
-    """
+    """Raise CheckpointError if the layers are built unlike those of BERT, or share weights."""
     if config.family.layers != "post-norm" or config.num_layer_groups:
         raise CheckpointError("shrink-unsupported", type=config.model_type)
 
 
 def keep_output_layer(model: Bert, name: str) -> Bert:
-    """Return a copy of a model with only one of its output layers; "" keeps none.
-
-    Raises:
-        MissingHead: the model lacks the output layer.
-    """
+    """Return a copy of a model with only one of its output layers; "" keeps none. Raises MissingHead."""
     model.require_head(name)
-    prefix = f"heads.{name}."
-    return _build(
-        model,
-        model.config,
-        {
-            key: tensor
-            for key, tensor in model.state_dict().items()
-            if not key.startswith("heads.") or key.startswith(prefix)
-        },
-        (name,) if name else (),
-    )
+    others = tuple(f"heads.{other}." for other in model.head_names if other != name)
+    state = {key: tensor for key, tensor in model.state_dict().items() if not key.startswith(others)}
+    return _build(model, model.config, state, (name,) if name else ())
 
 
 def keep_first_layers(model: Bert, count: int) -> Bert:
-    """Return a copy of a model without the layers above the first `count`.
+    """Return a copy of a model without the layers above the first `count`. Raises CheckpointError.
 
-    Removing the top layers costs less accuracy than removing other ones (Sajjad et al. 2020, arXiv 2004.03844, section
-    4).
-
-    Raises:
-        CheckpointError: the model has fewer layers, or its layers share weights or are not built like those of BERT.
+    Removing the top layers costs less accuracy than other ones (Sajjad et al. 2020, arXiv 2004.03844, section 4).
     """
     config = model.config
     require_separate_layers(config)
@@ -64,15 +44,7 @@ def keep_first_layers(model: Bert, count: int) -> Bert:
 
 
 def keep_neurons(model: Bert, neurons_LI: Sequence[torch.Tensor]) -> Bert:
-    """Return a copy of a model with only these neurons in the feed-forward networks.
-
-    Args:
-        model: the model.
-        neurons_LI: for each layer the indices of the neurons to keep, the same number in every layer.
-
-    Raises:
-        CheckpointError: the layers share weights, or are not built like those of BERT.
-    """
+    """Return a copy of a model with these neurons, the same number in every layer. Raises CheckpointError."""
     require_separate_layers(model.config)
     state = model.state_dict()
     for layer, neurons_I in enumerate(neurons_LI):
@@ -85,17 +57,10 @@ def keep_neurons(model: Bert, neurons_LI: Sequence[torch.Tensor]) -> Bert:
 
 @torch.no_grad()
 def zero_small_weights(model: Bert, share: float) -> tuple[Bert, dict[str, torch.Tensor]]:
-    """Return a copy of a model in which the smallest weights of every matrix in the layers are zero.
+    """Return a copy in which a `share` of every matrix in the layers is zero, the smallest weights, and {matrix: mask}.
 
-    Source: Han et al. 2015 (arXiv 1506.02626), section 3; Gordon et al. 2020 (arXiv 2002.08307) for BERT.
-
-    Args:
-        model: the model.
-        share: the share of the weights of each matrix that become zero.
-
-    Returns:
-        The copy, and a dictionary {name of a matrix: mask}. A mask has the shape of its matrix, and is 0 where the
-        weight was set to zero, otherwise 1.
+    A mask is 0 where the weight was set to zero, otherwise 1. Source: Han et al. 2015 (arXiv 1506.02626), section 3;
+    Gordon et al. 2020 (arXiv 2002.08307) for BERT.
     """
     new_model, masks = copy.deepcopy(model), {}
     for name, weight in new_model.named_parameters():

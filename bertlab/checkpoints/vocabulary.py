@@ -1,13 +1,5 @@
 """Replace or extend the vocabulary of a model.
 
-`replace_vocabulary` keeps the layers, for training in another language; the embeddings of new tokens are random. This
-is better than to start from random layers (Artetxe, Ruder and Yogatama 2020, arXiv 1910.11856, section 3). In the
-paper, the layers are frozen; here all weights are trained.
-
-`extend_vocabulary` keeps all weights, for text of another domain in the same language. A new token replaces
-a sequence of old tokens, and its embedding starts as the mean of their embeddings (Koto, Lau and Baldwin 2021, arXiv
-2109.04607).
-
 Shape legend: V vocabulary, H hidden.
 """
 
@@ -21,24 +13,18 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.text.tokenizers.extension import split_token
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
-# Names of tensors: the token embeddings, and the bias of the MLM output layer.
 TOKEN_EMBEDDINGS, MLM_BIAS = "embeddings.token.weight", "heads.mlm.bias"
 TOKEN_DIMENSIONS = {TOKEN_EMBEDDINGS: 0, MLM_BIAS: 0, "heads.mlm.extra.weight": 1}
-"""The tensors with an entry for each token -> the dimension of the tokens; only MobileBERT has the last tensor."""
+"""Tensors with an entry for each token -> the dimension of the tokens; only MobileBERT has the last one."""
 
 
 @torch.no_grad()
 def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iterable[str] = ()) -> Bert:
-    """Return a copy of a checkpoint's model with token embeddings, [V, H], for the tokens of another tokenizer.
+    """Return a copy of a checkpoint's model with token embeddings, [V, H], for another tokenizer.
 
-    Tokens that are in both vocabularies, such as digits and punctuation, keep their embeddings. The embeddings of new
-    tokens are drawn from a normal distribution with the mean and standard deviation of the old embeddings in each of
-    the H columns. The bias of the MLM output layer is 0.
-
-    Args:
-        checkpoint: the checkpoint; it is not changed.
-        tokenizer: the tokenizer with the new vocabulary.
-        heads: the output layers of the new model. Layers that the checkpoint has keep their weights.
+    It keeps the layers, which is better for another language than random ones (Artetxe, Ruder and Yogatama 2020, arXiv
+    1910.11856, section 3). Tokens in both vocabularies keep their embeddings; new ones are drawn from a normal
+    distribution with the mean and standard deviation of the old ones in each column. The MLM bias is 0.
     """
     config = checkpoint.config.replace(vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id)
     model = FastBert(config, heads=heads)
@@ -47,9 +33,9 @@ def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iter
         new[name].copy_(old[name])
     old_VH, new_VH = old[TOKEN_EMBEDDINGS], new[TOKEN_EMBEDDINGS]
     new_VH.copy_(old_VH.mean(0) + old_VH.std(0) * torch.randn_like(new_VH))
-    old_ids = {token: id for id, token in enumerate(_list_tokens(checkpoint.tokenizer))}
-    # (new id, old id) of each token in both vocabularies.
-    shared_ids = [(id, old_ids[token]) for id, token in enumerate(_list_tokens(tokenizer)) if token in old_ids]
+    tokens, old_tokens = (each.tokens(range(each.vocab_size)) for each in (tokenizer, checkpoint.tokenizer))
+    old_ids = {token: id for id, token in enumerate(old_tokens)}
+    shared_ids = [(id, old_ids[token]) for id, token in enumerate(tokens) if token in old_ids]  # (new id, old id)
     new_rows, old_rows = torch.tensor(shared_ids).T
     new_VH[new_rows] = old_VH[old_rows]
     return model
@@ -59,13 +45,9 @@ def replace_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer, heads: Iter
 def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
     """Return a copy of a checkpoint's model with weights for the additional tokens of an extended vocabulary.
 
-    In every tensor with an entry for each token (`TOKEN_DIMENSIONS`), the entry of a new token is the mean of the
-    entries of the old tokens into which the checkpoint's tokenizer splits the new one. All other weights stay the same.
-    Therefore the outputs for a text without new tokens do not change, apart from the additional logits.
-
-    Args:
-        checkpoint: the checkpoint; it is not changed.
-        tokenizer: an extension of the checkpoint's tokenizer (see `is_extension`).
+    In every tensor with an entry for each token, that of a new token is the mean of those of the old tokens into which
+    it was split before (Koto, Lau and Baldwin 2021, arXiv 2109.04607). So the outputs for a text without new tokens do
+    not change, apart from the additional logits.
     """
     old_tokenizer = checkpoint.tokenizer
     num_old_tokens = old_tokenizer.vocab_size  # the tables may have more rows, which belong to no token
@@ -80,8 +62,3 @@ def extend_vocabulary(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Bert:
     model = FastBert(checkpoint.config.replace(vocab_size=tokenizer.vocab_size), heads=checkpoint.heads)
     model.load_state_dict(state)
     return model.train(checkpoint.model.training)
-
-
-def _list_tokens(tokenizer: Tokenizer) -> list[str]:
-    """List the tokens of a vocabulary in the order of their ids."""
-    return tokenizer.tokens(range(tokenizer.vocab_size))

@@ -1,7 +1,7 @@
-"""Read and check the weights of a checkpoint directory.
+"""Read and check the weights of a checkpoint directory, which may come from an untrusted source.
 
-A checkpoint may come from an untrusted source. Weights are therefore read without running code, and a tensor
-that contains NaN or infinity, or has more elements than its file contains, raises an error with the name of the tensor.
+No code is run, and a tensor that contains NaN or infinity, or has more elements than its file contains, raises an
+error.
 """
 
 import pickle
@@ -21,11 +21,7 @@ from bertlab.config.files import read_json_object
 
 
 def read_weights(directory: Path) -> dict[str, torch.Tensor]:
-    """Return the tensors of a checkpoint by name, from safetensors files or from `pytorch_model.bin`.
-
-    Raises:
-        CheckpointError: no such file exists, it is damaged, or a tensor contains NaN or infinity.
-    """
+    """Return the tensors by name, from safetensors files or `pytorch_model.bin`. Raises CheckpointError."""
     tensors = _read_tensors(directory)
     for name, tensor in tensors.items():
         if not is_finite(tensor):
@@ -34,7 +30,7 @@ def read_weights(directory: Path) -> dict[str, torch.Tensor]:
 
 
 def is_finite(tensor: torch.Tensor) -> bool:
-    """Return whether all values of a tensor are finite, also after a conversion to float32.
+    """Whether all values are finite, also in float32.
 
     >>> is_finite(torch.tensor([1.0, 2.0])), is_finite(torch.tensor([1.0, float("nan")]))
     (True, False)
@@ -52,7 +48,6 @@ def is_finite(tensor: torch.Tensor) -> bool:
 
 
 def _read_tensors(directory: Path) -> dict[str, torch.Tensor]:
-    """Read the tensors of a checkpoint by name, without checking their values."""
     if (directory / WEIGHTS).is_file():
         return _read_safetensors(directory / WEIGHTS)
     if (directory / INDEX).is_file():
@@ -70,34 +65,22 @@ def _read_tensors(directory: Path) -> dict[str, torch.Tensor]:
 
 
 def _read_safetensors(path: Path) -> dict[str, torch.Tensor]:
-    """Read the tensors of a safetensors file by name. Raises CheckpointError."""
     try:
-        # safetensors can only open paths that are valid UTF-8.
-        return load_file(path) if _is_utf8(path) else load_bytes(path.read_bytes())
+        # safetensors opens only paths in UTF-8; Python represents other bytes of a path by surrogates.
+        is_utf8 = not any("\ud800" <= character <= "\udfff" for character in str(path))
+        return load_file(path) if is_utf8 else load_bytes(path.read_bytes())
     except (SafetensorError, OSError, ValueError, LookupError) as error:
         raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
 
 
-def _is_utf8(path: Path) -> bool:
-    """Whether a path is valid UTF-8. Python represents any other bytes of a path by surrogates, U+D800 to U+DFFF."""
-    return not any("\ud800" <= character <= "\udfff" for character in str(path))
-
-
 def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
-    """Read the tensors of a `pytorch_model.bin`, which is a pickle, without running the code that it may contain."""
-    errors_of_damaged_files = (
-        RuntimeError,
-        EOFError,
-        OSError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        zipfile.BadZipFile,
-    )
+    """Read a pickle without running the code that it may contain."""
+    damage = (RuntimeError, EOFError, OSError, ValueError, TypeError, LookupError, AttributeError, zipfile.BadZipFile)
     try:
-        if _is_compressed(path):
-            raise CheckpointError("weights-compressed", path=path)
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:  # `torch.save` compresses no entry; a compressed one may be huge
+                if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                    raise CheckpointError("weights-compressed", path=path)
         with warnings.catch_warnings():  # torch warns, for example, that quantised tensors are deprecated
             warnings.simplefilter("ignore")
             tensors = torch.load(path, map_location="cpu", weights_only=True)
@@ -106,7 +89,7 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
         raise CheckpointError("weights-more-than-tensors", path=path) from None
     except CheckpointError:
         raise
-    except errors_of_damaged_files as error:
+    except damage as error:
         raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
     if isinstance(tensors, Mapping) and any(_is_quantised(*item) for item in tensors.items()):
         raise CheckpointError("weights-quantised", path=path)
@@ -115,26 +98,13 @@ def _read_old_weights(path: Path) -> dict[str, torch.Tensor]:
     ):
         raise CheckpointError("weights-no-table", path=path)
     for name, tensor in tensors.items():
-        if not _is_completely_stored(tensor):
+        is_dense = not tensor.is_meta and tensor.layout == torch.strided
+        # An expanded tensor has more elements than the file stores.
+        if not is_dense or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
             raise CheckpointError("weights-tensor-not-stored", path=path, tensor=name)
     return dict(tensors)
 
 
-def _is_compressed(path: Path) -> bool:
-    """Return whether a zip archive has compressed entries, which `torch.save` never writes; each may be huge."""
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
-
-
 def _is_quantised(name: object, value: object) -> bool:
-    """Return whether an entry of a state dict is from a module that `torch.ao.quantization` has quantised."""
+    """Whether an entry of a state dict is from a module that `torch.ao.quantization` has quantised."""
     return "_packed_params" in str(name) or (isinstance(value, torch.Tensor) and value.is_quantized)
-
-
-def _is_completely_stored(tensor: torch.Tensor) -> bool:
-    """Return whether a file contains every element of a tensor; meta tensors and expanded tensors lack some."""
-    if tensor.is_meta or tensor.layout != torch.strided:
-        return False
-    return tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()

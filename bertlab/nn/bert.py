@@ -1,8 +1,8 @@
 """BERT in plain PyTorch: token ids in, hidden states out (Devlin et al. 2019, arXiv 1810.04805, section 3).
 
 Read the classes from top to bottom, as the data flows: embeddings, L layers of self-attention and feed-forward, pooler.
-A `Trace` records intermediate tensors and `Interventions` change them; both are arguments of one forward pass. The
-output layers on top are in `nn/heads.py`. `nn/fast` computes the same hidden states in less time.
+A `Trace` records intermediate tensors and `Interventions` change them. The output layers are in `nn/heads.py`;
+`nn/fast` computes the same in less time.
 
 Shape legend: B batch, T tokens, H hidden, N heads, D head size (H = N * D), L layers, R selected positions, X any
 leading shape, C the queries, keys and values of all heads side by side (C = 3 * H).
@@ -28,14 +28,10 @@ from bertlab.nn.trace import NO_TRACE, Trace
 class BertInput(Protocol):
     """The input of BERT: a batch of token sequences."""
 
-    input_ids_BT: torch.Tensor
-    """Token ids, int64."""
-    token_type_ids_BT: torch.Tensor
-    """0 for tokens of sentence A, 1 for those of sentence B, int64."""
-    attention_mask_BT: torch.Tensor | None
-    """True for tokens, False for padding; None if there is no padding."""
-    lengths: list[int]
-    """Number of tokens in each row; used only if there is a mask."""
+    input_ids_BT: torch.Tensor  # int64
+    token_type_ids_BT: torch.Tensor  # 0 for tokens of sentence A, 1 for those of sentence B
+    attention_mask_BT: torch.Tensor | None  # True for tokens, False for padding; None if there is no padding
+    lengths: list[int]  # number of tokens in each row; used only if there is a mask
 
 
 class Embeddings(nn.Module):
@@ -52,11 +48,7 @@ class Embeddings(nn.Module):
     def forward(
         self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
     ) -> torch.Tensor:
-        """Embed token ids -> hidden_BTH.
-
-        Raises:
-            TextError: there are more tokens than positions.
-        """
+        """Embed token ids -> hidden_BTH. Raises TextError if there are more tokens than positions."""
         first, T = self.first_position, input_ids_BT.shape[1]
         if (limit := self.position.num_embeddings - first) < T:
             raise TextError("text-too-long", tokens=T, limit=limit)
@@ -64,8 +56,7 @@ class Embeddings(nn.Module):
         position_TH = self.position.weight[first : first + T]
         token_type_BTH = self.token_type(token_type_ids_BT)
         hidden_BTH = self.norm(token_BTH + token_type_BTH + position_TH)
-        for tensor_BTH in (token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH):
-            trace.record("embeddings", tensor_BTH)
+        trace.record("embeddings", token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH)
         return hidden_BTH
 
 
@@ -89,12 +80,7 @@ class SelfAttention(nn.Module):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Compute softmax(query key^T / sqrt(D) + mask) value, then the output projection -> [B, T, H].
-
-        Args:
-            mask: the result of `make_additive_mask`.
-            layer: the index of this layer, with which `interventions` refer to it.
-        """
+        """Compute softmax(query key^T / sqrt(D) + mask) value, then the output projection -> [B, T, H]."""
         query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
         scores_BNTT = (query_BNTD * query_BNTD.shape[-1] ** -0.5) @ key_BNTD.transpose(-1, -2)
         probs_BNTT = torch.softmax(scores_BNTT if mask is None else scores_BNTT + mask, dim=-1)
@@ -146,7 +132,7 @@ class EncoderLayer(nn.Module):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Compute the layer's output, [B, T, H]; the arguments are those of `SelfAttention`."""
+        """Compute the output, [B, T, H]; the arguments are those of `SelfAttention`."""
         attended_BTH = self.attention(hidden_BTH, mask, layer=layer, trace=trace, interventions=interventions)
         return self.complete_layer(hidden_BTH, attended_BTH)
 
@@ -194,18 +180,12 @@ class Pooler(nn.Module):
 
 @dataclass(frozen=True)
 class BertOutput:
-    """The output of BERT for a batch."""
-
-    hidden_BTH: torch.Tensor
-    """The last layer's output; undefined at padding positions."""
-    pooler: Pooler | None
-    """The model's pooler, which `pooled_BH` applies; None if the model has none."""
-    pooled_position_B: torch.Tensor | int = 0
-    """The position in each row that the pooler reads."""
+    hidden_BTH: torch.Tensor  # the last layer's output; undefined at padding positions
+    pooler: Pooler | None  # None if the model has none
+    pooled_position_B: torch.Tensor | int = 0  # the position in each row that the pooler reads
 
     @cached_property
     def pooled_BH(self) -> torch.Tensor:
-        """The pooler's output, computed when it is first read."""
         row_B = torch.arange(len(self.hidden_BTH), device=self.hidden_BTH.device)
         return self.pooler(self.hidden_BTH[row_B, self.pooled_position_B, None])
 
@@ -222,19 +202,14 @@ class Bert(TaskHeads):
         self.apply(self.initialise_weights)
 
     def build_encoder(self) -> None:
-        """Create the embeddings, the layers and the pooler; `nn/variants` has those of other model families."""
+        """Create the embeddings, the layers and the pooler; `nn/variants` has those of other families."""
         self.embeddings, self.encoder = Embeddings(self.config), Encoder(self.config)
         self.pooler = Pooler(self.config)
 
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch; `trace` records intermediate tensors and `interventions` change them.
-
-        Raises:
-            TextError: there are more tokens than positions.
-            InterventionError: an intervention names a layer, head or position that does not exist.
-        """
+        """Encode a batch. Raises TextError (more tokens than positions) and InterventionError."""
         trace, interventions = trace or NO_TRACE, interventions or NO_INTERVENTIONS
         num_rows, num_tokens = batch.input_ids_BT.shape
         interventions.check(self.config, num_tokens, num_rows)
@@ -244,7 +219,6 @@ class Bert(TaskHeads):
         return BertOutput(hidden_BTH, self.pooler, self.find_pooled_positions(batch))
 
     def make_mask(self, batch: BertInput, hidden_BTH: torch.Tensor) -> torch.Tensor | None:
-        """Make the mask for the attention scores of a batch; see `make_additive_mask`."""
         return make_additive_mask(batch.attention_mask_BT, hidden_BTH, causal=self.config.left_to_right)
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
@@ -281,11 +255,7 @@ def make_additive_mask(
 
     Args:
         attention_mask_BT: True for tokens, False for padding; None if there is no padding.
-        hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
         causal: whether a token attends only to itself and to earlier tokens (the paper's table 5, section 5.1).
-
-    Returns:
-        [B, 1, 1, T], or [B or 1, 1, T, T] if causal; None if nothing is masked.
 
     >>> make_additive_mask(torch.tensor([[True, False]]), torch.zeros(1, 2, 4, dtype=torch.float16))
     tensor([[[[    -0., -65504.]]]], dtype=torch.float16)

@@ -1,8 +1,7 @@
-"""A two-layer BiLSTM on top of BERT, followed by an output layer.
+"""A two-layer BiLSTM on top of BERT, followed by an output layer, with the interface of `Bert`.
 
-The paper uses it twice: on top of a left-to-right model, with all weights fine-tuned (Devlin et al. 2019, section 5.1),
-and on top of a BERT whose weights are frozen (section 5.3). `BertBiLSTM` has the interface of `Bert`, so losses and
-metrics accept either of them.
+The paper uses it on a left-to-right model with all weights fine-tuned (Devlin et al. 2019, section 5.1), and on a BERT
+whose weights are frozen (section 5.3).
 
 Shape legend: B batch, T tokens, H hidden, F feature size, L layers (but in `mix_L`, only the selected layers).
 """
@@ -24,10 +23,8 @@ class FeatureLayers:
     """Which layers of BERT supply the features, and how their hidden states are combined."""
 
     select_indices: Callable[[int], range]
-    """A function that takes the number of layers, L, and selects indices of BERT's L + 1 hidden states; index 0 is the
-    embeddings."""
-    is_weighted_sum: bool = False
-    """True if the hidden states are summed with learned weights, False if they are concatenated."""
+    """Takes the number of layers, L; selects indices of BERT's L + 1 hidden states (0: the embeddings)."""
+    is_weighted_sum: bool = False  # otherwise they are concatenated
 
 
 # Row of table 7 in the paper -> the layers of this row. If there are fewer than four layers, "sum-4" and "concat-4" use
@@ -43,14 +40,10 @@ FEATURE_LAYERS = {
 
 
 class BertBiLSTM(TaskHeads):
-    """BERT, a BiLSTM on its hidden states, and an output layer; the BiLSTM and the output layer have random weights.
+    """BERT, a BiLSTM on its hidden states, and an output layer; the last two have random weights.
 
-    Args:
-        bert: the BERT model, without output layers; its configuration contains the labels.
-        head: the output layer, a key of `heads.HEADS`.
-        feature_layers: the layers that supply the input of the BiLSTM, a key of `FEATURE_LAYERS`.
-        width: the hidden size of the LSTM in each direction.
-        freezes_bert: whether `bert` is not trained and has its dropout off (the feature-based approach).
+    `width` is the hidden size of the LSTM in each direction. With `freezes_bert`, BERT is not trained and has its
+    dropout off (the feature-based approach).
     """
 
     def __init__(
@@ -72,11 +65,9 @@ class BertBiLSTM(TaskHeads):
 
     @property
     def embeddings(self) -> nn.Module:
-        """The embeddings of BERT."""
         return self.bert.embeddings
 
     def train(self, mode: bool = True) -> "BertBiLSTM":
-        """Set the training mode of the model; if BERT is frozen, it stays in eval mode."""
         super().train(mode)
         if self.freezes_bert:
             self.bert.eval()
@@ -95,7 +86,7 @@ class BertBiLSTM(TaskHeads):
         return sum(weight * hidden_BTH for weight, hidden_BTH in zip(self.mix_L.softmax(0), selected, strict=True))
 
     def forward(self, batch: BertInput) -> BertOutput:
-        """Encode a batch. The pooler reads the output at [CLS], where the backward LSTM has read the whole text."""
+        """The pooler reads the output at [CLS], where the backward LSTM has read the whole text."""
         features_BTF = self.compute_features(batch)
         length_B = batch.attention_mask_BT.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(features_BTF, length_B, batch_first=True, enforce_sorted=False)
@@ -103,5 +94,4 @@ class BertBiLSTM(TaskHeads):
         return BertOutput(hidden_BTH, self.pooler)
 
     def pool(self, batch: BertInput) -> torch.Tensor:
-        """Compute the pooler's output for each row of a batch; see `Bert.pool`."""
         return self(batch).pooled_BH

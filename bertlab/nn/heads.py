@@ -40,13 +40,12 @@ class MaskedTokenHead(nn.Module):
         return self.norm(self.activation(self.dense(hidden_XH)))
 
     def make_decoder_weight(self, token_embedding_VE: torch.Tensor) -> torch.Tensor:
-        """Return the decoder's weights, [V, E]: the token embeddings. MobileBERT extends them to [V, H]."""
+        """Return the token embeddings, [V, E]; MobileBERT extends them to [V, H]."""
         if not hasattr(self, "extra"):
             return token_embedding_VE
         return torch.cat([token_embedding_VE, self.extra.weight.T], dim=1)
 
     def forward(self, hidden_XH: torch.Tensor, token_embedding_VE: torch.Tensor) -> torch.Tensor:
-        """Compute the logits of all tokens -> logits_XV."""
         return F.linear(self.transform(hidden_XH), self.make_decoder_weight(token_embedding_VE), self.bias)
 
 
@@ -95,7 +94,6 @@ class SpanHead(nn.Linear):
             self.transform = FeedForwardTransform(config)
 
     def forward(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Compute logits_X2."""
         return super().forward(self.transform(hidden_XH))
 
 
@@ -116,13 +114,7 @@ class ReplacedTokenHead(nn.Linear):
 class LinearHead(nn.Linear):
     """Dropout, then one row of weights for each output (`create_model` in google-research/bert/run_classifier.py).
 
-    Args:
-        config: the configuration of the model.
-        num_outputs: the number of labels, K; 1 for a layer that predicts a number or a score.
-        has_transform: whether a `TokenTransform` comes before the dropout.
-
-    Raises:
-        CheckpointError: there are no labels.
+    With `has_transform`, a `TokenTransform` comes before the dropout. Raises CheckpointError if there are no outputs.
     """
 
     def __init__(self, config: ModelConfig, num_outputs: int, has_transform: bool = False):
@@ -140,20 +132,15 @@ class LinearHead(nn.Linear):
 
 @dataclass(frozen=True)
 class HeadSpec:
-    """The description of an output layer that a model can have."""
+    """An output layer that a model can have."""
 
     build: Callable[[ModelConfig], nn.Module]
-    """A function that makes the module for a configuration."""
-    title: Message
-    """The name that users see."""
-    remedy: Message
-    """Advice for users whose checkpoint lacks this output layer."""
-    hf_class: str
-    """The class of `transformers` that loads a checkpoint whose only output layer is this one."""
-    hf_modules: Mapping[str, str]
-    """Our submodule ("" for the output layer itself) -> the name of the module in `hf_class`."""
-    reads_pooled: bool = False
-    """True if the layer reads the pooler's output, False if it reads hidden states."""
+    title: Message  # the name that users see
+    remedy: Message  # advice for users whose checkpoint lacks this output layer
+    hf_class: str  # the class of `transformers` that loads a checkpoint whose only output layer is this one
+    hf_modules: Mapping[str, str]  # our submodule ("" for the layer itself) -> module in `hf_class`
+    reads_pooled: bool = False  # False if it reads hidden states
+    has_labels: bool = False  # whether its outputs are the labels of the configuration, `ModelConfig.labels`
 
 
 # `HeadSpec.hf_modules` of the layers that `transformers` names "classifier".
@@ -180,6 +167,7 @@ HEADS = {
     "classify": HeadSpec(
         lambda config: LinearHead(config, len(config.labels)), Message("head-classify"),
         Message("head-remedy-finetune", task="sst2"), "BertForSequenceClassification", HF_CLASSIFIER, reads_pooled=True,
+        has_labels=True,
     ),
     "regress": HeadSpec(
         lambda config: LinearHead(config, 1), Message("head-regress"), Message("head-remedy-finetune", task="stsb"),
@@ -194,7 +182,7 @@ HEADS = {
     "tag": HeadSpec(
         lambda config: LinearHead(config, len(config.labels), config.family.token_heads_have_dense_layer),
         Message("head-tag"), Message("head-remedy-finetune", task="conll2003"), "BertForTokenClassification",
-        HF_CLASSIFIER,
+        HF_CLASSIFIER, has_labels=True,
     ),
     "rtd": HeadSpec(
         ReplacedTokenHead, Message("head-rtd"), Message("head-remedy-electra"), "BertForPreTraining",
@@ -209,12 +197,11 @@ HEADS = {
 
 
 def register_head(name: str, head: HeadSpec) -> None:
-    """Register an output layer, for example one that is defined outside this package."""
     HEADS[name] = head
 
 
 def get_hf_head_names(name: str, family: Family = BERT) -> HeadNames:
-    """Return the class and module names with which checkpoints of a model family store an output layer."""
+    """Return the class and module names with which checkpoints of a family store an output layer."""
     if name in family.heads:
         return family.heads[name]
     head = HEADS[name]
@@ -222,10 +209,7 @@ def get_hf_head_names(name: str, family: Family = BERT) -> HeadNames:
 
 
 def find_conflicting_heads(names: Iterable[str], family: Family = BERT) -> dict[str, list[str]]:
-    """Find output layers that have the same module in Hugging Face checkpoints; a model can have only one of them.
-
-    Returns:
-        Hugging Face module -> the names of the output layers that share it.
+    """Find output layers that share a module of Hugging Face checkpoints -> {module: output layers}.
 
     >>> find_conflicting_heads(["mlm", "classify", "tag"])
     {'classifier': ['classify', 'tag']}
@@ -248,13 +232,12 @@ class TaskHeads(nn.Module):
     heads: nn.ModuleDict
 
     def build_heads(self, names: Iterable[str]) -> None:
-        """Create the output layers with these names, in the order of `HEADS`."""
         names = set(names)
         assert names <= HEADS.keys(), f"unknown output layers {names - HEADS.keys()}; HEADS has {list(HEADS)}"
         self.heads = nn.ModuleDict({name: spec.build(self.config) for name, spec in HEADS.items() if name in names})
 
     def add_heads(self, names: Iterable[str]) -> None:
-        """Add the output layers that the model lacks, with random weights; existing ones keep their weights."""
+        """Add the output layers that the model lacks, with random weights."""
         for name in names:
             if name not in self.heads:
                 head = HEADS[name].build(self.config).apply(self.initialise_weights)
@@ -262,24 +245,15 @@ class TaskHeads(nn.Module):
 
     @property
     def head_names(self) -> tuple[str, ...]:
-        """The names of the model's output layers."""
         return tuple(self.heads)
 
     def head(self, name: str) -> nn.Module:
-        """Return the output layer with this name.
-
-        Raises:
-            MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
-        """
+        """Return an output layer; raises MissingHead."""
         self.require_head(name)
         return self.heads[name]
 
     def require_head(self, name: str) -> None:
-        """Check that the model has this output layer and can predict with it; "" (no output layer) always passes.
-
-        Raises:
-            MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
-        """
+        """Raise MissingHead if the model lacks this output layer ("" passes), or is causal and `name` is mlm."""
         if name == "mlm" and self.config.left_to_right:
             raise MissingHead("head-mlm-causal")
         if name and name not in self.head_names:
@@ -291,21 +265,10 @@ class TaskHeads(nn.Module):
         return True
 
     def logits(self, name: str, batch, positions_R: torch.Tensor | None = None) -> torch.Tensor:
-        """Compute the logits of an output layer for a batch; models in ONNX files predict with this method only.
+        """Compute the logits of an output layer for a batch.
 
-        Args:
-            name: the output layer, a key of `HEADS`.
-            batch: a `bert.BertInput`.
-            positions_R: for a layer that reads hidden states, the positions to predict; index i is position i % T of
-                row i // T. None for all positions.
-
-        Returns:
-            [B, K] if the layer reads the pooler; otherwise [B, T, K] or, at `positions_R`, [R, K]. K is the number of
-            outputs of the layer, such as 1 for regression and V for masked tokens.
-
-        Raises:
-            MissingHead: the model lacks this output layer, or `name` is mlm and the model has causal attention.
-            TextError: there are more tokens than positions.
+        They are [B, K] if it reads the pooler, otherwise [B, T, K] or, at `positions_R` (indices of B * T), [R, K].
+        Raises MissingHead (see `require_head`) and TextError (more tokens than positions).
         """
         layer = self.head(name)
         if HEADS[name].reads_pooled:
@@ -314,37 +277,37 @@ class TaskHeads(nn.Module):
         return self.mlm(hidden) if name == "mlm" else layer(hidden)
 
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Predict masked tokens -> logits_XV. Raises MissingHead."""
+        """Predict masked tokens -> logits_XV."""
         return self.head("mlm")(hidden_XH, self.embeddings.token.weight)
 
     def nsp(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Predict whether sentence B follows A -> logits_X2, 0 = IsNext, 1 = NotNext. Raises MissingHead."""
+        """Predict whether sentence B follows A -> logits_X2, 0 = IsNext, 1 = NotNext."""
         return self.head("nsp")(pooled_XH)
 
     def span(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Predict the start (0) and the end (1) of an answer -> logits_BT2. Raises MissingHead."""
+        """Predict the start (0) and the end (1) of an answer -> logits_BT2."""
         return self.head("span")(hidden_BTH)
 
     def classify(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Classify into `config.labels` -> logits_XK. Raises MissingHead."""
+        """Classify into `config.labels` -> logits_XK."""
         return self.head("classify")(pooled_XH)
 
     def regress(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Predict a number -> value_X. Raises MissingHead."""
+        """Predict a number -> value_X."""
         return self.head("regress")(pooled_XH)[..., 0]
 
     def choose(self, pooled_XH: torch.Tensor) -> torch.Tensor:
-        """Score a choice -> score_X, its logit in the softmax over the choices of a context. Raises MissingHead."""
+        """Score a choice -> score_X, its logit in the softmax over the choices of a context."""
         return self.head("choose")(pooled_XH)[..., 0]
 
     def tag(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Tag tokens with `config.labels` -> logits_XK. Raises MissingHead."""
+        """Tag tokens with `config.labels` -> logits_XK."""
         return self.head("tag")(hidden_XH)
 
     def rtd(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Predict whether a token was replaced -> logit_X. Raises MissingHead."""
+        """Predict whether a token was replaced -> logit_X."""
         return self.head("rtd")(hidden_XH)[..., 0]
 
     def summarise(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Score sentences by their [CLS] -> logit_X that a sentence belongs to the summary. Raises MissingHead."""
+        """Score sentences by their [CLS] -> logit_X that a sentence belongs to the summary."""
         return self.head("summarise")(hidden_XH)[..., 0]

@@ -1,11 +1,9 @@
 """Interventions on one forward pass: ablate heads, replace rows of attention, patch hidden states.
 
-`Interventions` are an argument of the forward pass. They change no weights, so one model can serve many
-callers at once.
+They are an argument of the forward pass and change no weights, so one model can serve many callers at once.
 
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers; an X in a name means that
-the tensor has the dimension B, or lacks it because its values are the same for all rows of the batch. Layers, heads and
-positions are counted from 0.
+Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers; an X in a name means that the tensor has the
+dimension B, or lacks it because its values are the same for all rows. Layers, heads and positions count from 0.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,15 +42,7 @@ class Interventions:
     def ablate_heads_per_row(
         cls, config: ModelConfig, heads_by_row: Iterable[Iterable[tuple[int, int]]]
     ) -> "Interventions":
-        """Make interventions that ablate different heads in each row of the batch.
-
-        Args:
-            config: the configuration of the model.
-            heads_by_row: for each row of the batch, the (layer, head) pairs to ablate.
-
-        Raises:
-            InterventionError: a layer or head does not exist.
-        """
+        """Make interventions that ablate other (layer, head) pairs in each row. Raises InterventionError."""
         heads_by_row = [list(heads) for heads in heads_by_row]
         head_scale_LBN = torch.ones(config.num_layers, len(heads_by_row), config.num_heads)
         for row, heads in enumerate(heads_by_row):
@@ -63,16 +53,7 @@ class Interventions:
         return cls(head_scale_LBN=head_scale_LBN)
 
     def check(self, config: ModelConfig, num_tokens: int, num_rows: int | None = None) -> None:
-        """Check that these interventions fit a model and a batch.
-
-        Args:
-            config: the configuration of the model.
-            num_tokens: the number of tokens in a row of the batch.
-            num_rows: the number of rows; None to skip the check of the batch size.
-
-        Raises:
-            InterventionError: a layer, head or position does not exist, or a tensor has the wrong shape.
-        """
+        """Raise InterventionError if a layer, head or position does not exist, or a tensor has a wrong shape."""
         if self.head_scale_LBN is not None:
             shape = tuple(self.head_scale_LBN.shape)
             L, B, N = shape if len(shape) == 3 else (None, None, None)
@@ -95,13 +76,11 @@ class Interventions:
                 raise InterventionError("hidden-state-shape", shape=shape, expected=config.hidden_size)
 
     def scale_heads(self, layer: int, head_outputs_BNTD: torch.Tensor) -> torch.Tensor:
-        """Multiply the outputs of a layer's heads by their factors in `head_scale_LBN`."""
         if self.head_scale_LBN is None:
             return head_outputs_BNTD
         return head_outputs_BNTD * self.head_scale_LBN[layer][:, :, None, None].to(head_outputs_BNTD)
 
     def replace_attention_rows(self, layer: int, probs_BNTT: torch.Tensor) -> torch.Tensor:
-        """Apply the entries of `attention_rows` for this layer to the layer's attention probabilities."""
         rows = {
             (head, position): probs_XT
             for (row_layer, head, position), probs_XT in self.attention_rows.items()
@@ -115,7 +94,6 @@ class Interventions:
         return probs_BNTT
 
     def patch(self, hidden_index: int, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Apply the entries of `patches` with this index to hidden states; see `Interventions.patches`."""
         patches = {position: state_XH for (index, position), state_XH in self.patches.items() if index == hidden_index}
         if not patches:
             return hidden_BTH
@@ -129,24 +107,20 @@ NO_INTERVENTIONS = Interventions()  # changes nothing
 
 
 def check_layer(layer: int, num_layers: int) -> None:
-    """Raise InterventionError if a model with `num_layers` layers has no layer with this index."""
     if not 0 <= layer < num_layers:
         raise InterventionError("layer-out-of-range", layer=layer, last=num_layers - 1)
 
 
 def check_head(head: int, num_heads: int) -> None:
-    """Raise InterventionError if a layer with `num_heads` heads has no head with this index."""
     if not 0 <= head < num_heads:
         raise InterventionError("head-out-of-range", head=head, last=num_heads - 1)
 
 
 def check_position(position: int, num_tokens: int) -> None:
-    """Raise InterventionError if an input of `num_tokens` tokens does not have this position."""
     if not 0 <= position < num_tokens:
         raise InterventionError("position-out-of-range", position=position, last=num_tokens - 1)
 
 
 def check_hidden_index(hidden_index: int, num_layers: int) -> None:
-    """Raise InterventionError if a model has no hidden states with this index (see `Interventions.patches`)."""
     if not 0 <= hidden_index <= num_layers:
         raise InterventionError("layer-out-of-range", layer=hidden_index - 1, last=num_layers - 1)

@@ -1,20 +1,12 @@
 """Initialise heads of the first layers to attend to neighbouring tokens, so that MLM accuracy rises sooner.
 
-The token embedding of every masked position is that of [MASK], so the model can learn about the original token only
-from other positions, through attention. With plain random weights, attention is nearly uniform, and the model predicts
-little more than token frequencies until some heads attend to neighbouring tokens, as heads of trained BERTs do (Clark
-et al. 2019, section 3.1).
+At a masked position, a model learns about the original token only through attention, which random weights make nearly
+uniform; heads of trained BERTs attend to neighbours (Clark et al. 2019, section 3.1). Here position embeddings start as
+sinusoids (Vaswani et al. 2017, section 3.5), for which one rotation maps every position to its neighbour, and heads of
+the first layers with such a rotation between query and key (compare Trockman and Kolter 2023, arXiv 2305.09828).
 
-Here position embeddings start as sinusoids (Vaswani et al. 2017, section 3.5). One rotation then maps
-the sinusoid of every position to that of the previous position; another one maps it to that of the next position. Each
-head of the first layers starts with such a rotation between query and key (compare the structured initialisation of
-Trockman and Kolter 2023, arXiv 2305.09828). All weights are trained afterwards, and the architecture is that of BERT.
-
-If the embeddings are narrower or wider than the hidden states (ALBERT, ELECTRA), a projection P follows them. It starts
-with orthogonal columns or rows, scaled so that the hidden states are as large as without a projection. A rotation R of
-the embeddings is then P R P⁺ for the hidden states, where P⁺ is the pseudo-inverse of P.
-
-Shape legend: H hidden, E width of the embeddings, D head size.
+A projection P of the embeddings (ALBERT, ELECTRA) starts orthogonal; a rotation R of the embeddings is then P R P⁺ for
+the hidden states, with the pseudo-inverse P⁺. Shape legend: H hidden, E width of the embeddings, D head size.
 """
 
 import math
@@ -35,10 +27,7 @@ NEIGHBOUR_SCORE = 10.24
 
 
 def make_frequencies(num_positions: int, hidden_size: int) -> torch.Tensor:
-    """Make angular frequencies in radians per position, from pi down to pi / num_positions -> [H / 2].
-
-    The high frequencies make the sinusoids of neighbouring positions differ.
-    """
+    """Make angular frequencies in radians per position, from pi down to pi / num_positions -> [H / 2]."""
     return math.pi * num_positions ** -torch.linspace(0, 1, hidden_size // 2, dtype=torch.float64)
 
 
@@ -61,20 +50,13 @@ def make_rotation(num_positions: int, hidden_size: int, offset: int) -> torch.Te
 
 
 def supports_local_attention_init(config: ModelConfig) -> bool:
-    """Whether `initialise_local_attention` works for a model: it must add position embeddings to token embeddings."""
+    """Whether the model adds position embeddings to token embeddings, which `initialise_local_attention` needs."""
     return config.family.embeddings == "sum"
 
 
 @torch.no_grad()
 def initialise_local_attention(model: Bert) -> None:
-    """Initialise a model so that heads of its first layers attend to neighbouring tokens.
-
-    The position embeddings, the projection of the embeddings if there is one, and the query and key weights of the
-    first `NUM_LAYERS` layers are overwritten.
-
-    Args:
-        model: an untrained model for which `supports_local_attention_init` is true.
-    """
+    """Initialise an untrained model so that heads of its first `NUM_LAYERS` layers attend to neighbouring tokens."""
     config = model.config
     H, E, D = config.hidden_size, config.embedding_width, config.head_size
     scale = POSITION_SCALE * config.initializer_range
@@ -96,10 +78,7 @@ def initialise_local_attention(model: Bert) -> None:
 
 
 def _make_hidden_rotation(config: ModelConfig, projection: torch.nn.Linear | None, offset: int) -> torch.Tensor:
-    """Make the matrix [H, H] that maps the hidden state of position t to that of position t + offset.
-
-    This holds for hidden states that consist of position embeddings only, after their projection if there is one.
-    """
+    """Make the matrix [H, H] that maps the hidden state of position t, without tokens, to that of t + offset."""
     rotation_EE = make_rotation(config.max_positions, config.embedding_width, offset)
     if projection is None:
         return rotation_EE

@@ -1,15 +1,9 @@
 """Initialise a head of the first layer to find tokens of sentence B that also occur in sentence A.
 
-Next-sentence prediction has to compare both sentences: names and things that occur in both are evidence that B follows
-A. But the label of a pair is only one bit, and a model with plain random weights hardly learns to compare sentences in
-a run of a few minutes.
-
-Here one head of the first layer starts with equal weights for queries and keys, so that a token attends to itself and
-to other occurrences of the same token. A bias makes the head prefer tokens of sentence A. A token of B that also occurs
-in A then attends to A; any other token of B gives about half of its attention to itself, in B. The output of the head
-says which of the two sentences was attended to. In the second layer, half of the heads start with plain random weights,
-so that [CLS] averages these outputs over all tokens. All weights are trained afterwards, and the architecture is that
-of BERT.
+For next-sentence prediction, a model has to compare the sentences, which it hardly learns from one bit in a few
+minutes. Here one head starts with equal weights for queries and keys, so that a token attends to occurrences of the
+same token, with a bias towards sentence A. The output of the head says which sentence was attended to; in the second
+layer, half of the heads start with plain random weights, so that [CLS] averages these outputs.
 
 Shape legend: H hidden, D head size, S directions in which position embeddings differ least (S = H / 2).
 """
@@ -28,12 +22,10 @@ NUM_POSITIONS = 160  # the S directions are computed from the embeddings of this
 
 @torch.no_grad()
 def initialise_matching_head(model: Bert) -> None:
-    """Initialise the last head of the first layer to match tokens, and half of the second layer's heads to average.
+    """Initialise the last head of an untrained model's first layer to match tokens, and half of the second layer's to
+    average.
 
     Call this after `initialise_local_attention`, which sets the position embeddings.
-
-    Args:
-        model: an untrained model with two token types. If it has a single layer, only the matching head is initialised.
     """
     config, embeddings = model.config, model.embeddings
     H, D = config.hidden_size, config.head_size

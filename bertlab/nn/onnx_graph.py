@@ -1,8 +1,6 @@
 """A model as one function from token ids to the logits of its output layers: the function that an ONNX file stores.
 
-If the layers are those of BERT, the last layer is computed, after its attention, only at the positions that an output
-layer reads: one token of each text for the output layers on top of the pooler, the tokens to predict for the MLM output
-layer.
+With BERT's layers, the last one is computed only at the positions that an output layer reads.
 
 Shape legend: B batch, T tokens, H hidden, V vocabulary, K outputs of an output layer, R positions (indices of B * T).
 """
@@ -18,33 +16,26 @@ from bertlab.nn.fast.attention import padded_attention
 from bertlab.nn.heads import HEADS
 from bertlab.nn.variants.model import FamilyBert, SharedEncoder, average_tokens
 
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-"""The inputs of every graph, int64 [B, T], with the names of `transformers`."""
-POSITIONS = "positions"
-"""A further input of a graph with an MLM output layer: the tokens to predict, as row * T + position, int64 [R]."""
-HIDDEN = "last_hidden_state"
-"""The output of a graph without output layers: the output of the last layer, [B, T, H]."""
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")  # int64 [B, T], with the names of `transformers`
+POSITIONS = "positions"  # one more input with an MLM output layer: the tokens to predict, int64 [R]
+HIDDEN = "last_hidden_state"  # the output without output layers: the output of the last layer, [B, T, H]
 
 
 @dataclass(frozen=True)
 class GraphBatch:
-    """A batch of token ids; see `bert.BertInput`."""
+    """A `bert.BertInput` without `lengths`."""
 
     input_ids_BT: torch.Tensor
-    """Token ids, int64."""
     token_type_ids_BT: torch.Tensor
-    """Token types, int64."""
     attention_mask_BT: torch.Tensor
-    """True for tokens, False for padding."""
 
 
 def name_inputs(heads: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the inputs of a graph with these output layers."""
     return (*INPUTS, POSITIONS) if "mlm" in heads else INPUTS
 
 
 def name_outputs(heads: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the outputs of a graph: one for each output layer, or `HIDDEN` if there are none.
+    """Return the names of a graph's outputs: one for each output layer, or `HIDDEN`.
 
     >>> name_outputs(("classify",)), name_outputs(("mlm", "nsp")), name_outputs(())
     (('logits',), ('logits', 'nsp_logits'), ('last_hidden_state',))
@@ -53,12 +44,7 @@ def name_outputs(heads: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class QuantisedEmbedding(nn.Module):
-    """An embedding table in eight bits: a token's vector is its codes times its scale.
-
-    Args:
-        codes_VH: integers from -127 to 127, int8.
-        scale_V: one scale for each token, float32.
-    """
+    """An embedding table in eight bits: a token's vector is its codes (int8) times its scale."""
 
     def __init__(self, codes_VH: torch.Tensor, scale_V: torch.Tensor):
         super().__init__()
@@ -67,17 +53,11 @@ class QuantisedEmbedding(nn.Module):
         self.num_embeddings = len(codes_VH)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Look up the vectors of token ids -> float32 [..., H]."""
         return self.codes_VH[ids].float() * self.scale_V1[ids]
 
 
 class OnnxGraph(nn.Module):
-    """The function that an ONNX file stores.
-
-    Args:
-        model: the model, in eval mode.
-        heads: the output layers to compute, keys of `nn.heads.HEADS`; () to compute the hidden states.
-    """
+    """The function that an ONNX file stores; for `heads` = (), it computes the hidden states."""
 
     def __init__(self, model: Bert, heads: tuple[str, ...]):
         super().__init__()
@@ -95,7 +75,7 @@ class OnnxGraph(nn.Module):
 
     @property
     def dynamic_axes(self) -> dict[str, dict[int, str]]:
-        """Input or output -> its dimensions that may have any size, as {index of the dimension: name}."""
+        """Input or output -> its dimensions of any size, as {index of the dimension: name}."""
         axes = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, HIDDEN)} | {POSITIONS: {0: "positions"}}
         for head, name in zip(self.head_names, name_outputs(self.head_names), strict=False):
             is_pooled = HEADS[head].reads_pooled
@@ -111,15 +91,8 @@ class OnnxGraph(nn.Module):
     ) -> tuple[torch.Tensor, ...]:
         """Compute the outputs that `name_outputs` lists.
 
-        Args:
-            input_ids: token ids, int64 [B, T].
-            attention_mask: 1 for tokens, 0 for padding, int64 [B, T].
-            token_type_ids: token types, int64 [B, T].
-            positions: the tokens to predict, as row * T + position, int64 [R]; only with an MLM output layer.
-
-        Returns:
-            For each output layer its logits: [R, K] for masked language modelling, [B, K] if the layer reads the
-            pooler, otherwise [B, T, K]. Without output layers, the hidden states [B, T, H].
+        For each output layer its logits: [R, K] for masked language modelling, [B, K] if the layer reads the pooler,
+        otherwise [B, T, K]. Without output layers, the hidden states [B, T, H].
         """
         model, batch = self.model, GraphBatch(input_ids, token_type_ids, attention_mask.bool())
         complete_last_layer = _encode_until_last_layer(model, batch)
@@ -145,9 +118,7 @@ class OnnxGraph(nn.Module):
 def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.Tensor | None], torch.Tensor]:
     """Run a batch through all layers up to the attention of the last one.
 
-    Returns:
-        A function that completes the last layer. It takes positions and returns the layer's output there, [R, H]; for
-        None, it returns the output at all positions, [B, T, H].
+    The result completes the last layer at positions -> [R, H], or for None at all -> [B, T, H].
     """
     if type(model.encoder) not in (Encoder, SharedEncoder):
         hidden_BTH = FamilyBert.forward(model, batch).hidden_BTH
@@ -159,7 +130,6 @@ def _encode_until_last_layer(model: Bert, batch: GraphBatch) -> Callable[[torch.
     *layers, last = model.encoder.layers
 
     def attend(layer: nn.Module, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Compute the outputs of a layer's heads, before the output projection -> [B, T, H]."""
         return padded_attention(layer.attention.qkv(hidden_BTH), layer.attention.num_heads, mask, 0.0)
 
     for layer in layers:

@@ -1,15 +1,7 @@
 """`OnnxBert`: a model in an ONNX file, which ONNX Runtime runs; its predictions are those of a `Bert`.
 
-`checkpoints.checkpoint.load` opens an ONNX directory like any other checkpoint, so all predictions work without change.
-A server calls `OnnxBert.logits` directly, from any number of threads:
-
-    torch.set_num_threads(1)  # before `load`, which gives ONNX Runtime the same number of threads
-    loaded = checkpoint.load("runs/fast")  # written by `checkpoints.onnx_files.save` or `bertlab export --format onnx`
-    encodings = [encode(loaded.tokenizer, text, None, loaded.config) for text in texts]  # `explore.encode`
-    logits_BK = loaded.model.logits("classify", collate(encodings, loaded.tokenizer.pad_id))
-
-An ONNX file gives logits or, if it has no output layers, hidden states. The methods and attributes for everything else
-that a `Bert` has (attention, weights, gradients) raise an error.
+A server calls `OnnxBert.logits` directly, from any number of threads; `torch.set_num_threads` before `load` sets those
+of ONNX Runtime. Everything else that a `Bert` has (attention, weights, gradients) raises an error.
 
 Shape legend: B batch, T tokens, H hidden, K outputs of an output layer, V vocabulary, R positions (indices of B * T).
 """
@@ -31,28 +23,12 @@ from bertlab.nn.interventions import Interventions
 from bertlab.nn.onnx_graph import INPUTS, POSITIONS, name_outputs
 from bertlab.nn.trace import Trace
 
-VERSION = 1
-"""The version of the metadata and the outputs of bertlab's ONNX files; a file of another version is rejected."""
-METADATA = "bertlab"
-"""The key under which an ONNX file stores the result of `make_metadata`."""
-
-
-def make_metadata(heads: tuple[str, ...], weight_type: str) -> str:
-    """Make the metadata of a file, as JSON.
-
-    Args:
-        heads: the output layers, in the order of the outputs.
-        weight_type: the type of the weights, "float32" or "int8".
-    """
-    return json.dumps({"version": VERSION, "heads": list(heads), "weights": weight_type})
+VERSION = 1  # of the metadata and the outputs; a file of another version is rejected
+METADATA = "bertlab"  # the key under which a file stores version, output layers and type of the weights
 
 
 def require_onnxruntime() -> object:
-    """Import `onnxruntime`, and return the module.
-
-    Raises:
-        CheckpointError: `onnxruntime` is not installed.
-    """
+    """Import `onnxruntime`; raises CheckpointError if it is not installed."""
     try:
         import onnxruntime
     except ImportError:
@@ -60,32 +36,20 @@ def require_onnxruntime() -> object:
     return onnxruntime
 
 
-def _list_file_errors() -> tuple[type[Exception], ...]:
-    """List the exceptions that ONNX Runtime raises for a file that it cannot open; they have no common base class."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as runtime
-
-    return (
-        runtime.Fail, runtime.InvalidArgument, runtime.InvalidGraph, runtime.InvalidProtobuf, runtime.NoSuchFile,
-        runtime.NotImplemented, runtime.RuntimeException,
-    )  # fmt: skip
-
-
 class OnnxBert(TaskHeads):
-    """A model in an ONNX file.
+    """A model in an ONNX file that `onnx_files.save` wrote; `threads` compute one batch, by default torch's number.
 
-    Args:
-        path: the file, which `checkpoints.onnx_files.save` wrote.
-        config: the configuration of the model.
-        threads: the number of threads that compute one batch; by default `torch.get_num_threads()`.
-
-    Raises:
-        CheckpointError: ONNX Runtime is not installed, or the file is damaged, has another version or is not an ONNX
-            file of bertlab.
+    Raises CheckpointError if ONNX Runtime is not installed, or the file is damaged or not of this version of bertlab.
     """
 
     def __init__(self, path: Path, config: ModelConfig, threads: int | None = None):
         nn.Module.__init__(self)
         runtime = require_onnxruntime()
+        from onnxruntime.capi import onnxruntime_pybind11_state as errors
+
+        # The errors for a file that cannot be opened have no common base class.
+        damage = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf, errors.NoSuchFile)
+        damage += (errors.NotImplemented, errors.RuntimeException)
         self.config, self.path = config, path
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads or torch.get_num_threads()
@@ -93,12 +57,11 @@ class OnnxBert(TaskHeads):
         options.log_severity_level = 4  # errors are raised, so printing would show them twice
         try:
             self.session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except _list_file_errors() as error:
+        except damage as error:
             raise CheckpointError("weights-damaged", path=path, reason=first_line(error)) from None
         metadata = _read_metadata(self.session.get_modelmeta().custom_metadata_map, path)
         self._head_names = tuple(metadata["heads"])
-        self.weight_type: str = metadata["weights"]
-        """The type of the weights, "float32" or "int8"."""
+        self.weight_type: str = metadata["weights"]  # "float32" or "int8"
         self.input_names = {each.name for each in self.session.get_inputs()}
         self.output_names = name_outputs(self._head_names)
         if {each.name for each in self.session.get_outputs()} != set(self.output_names):
@@ -109,19 +72,17 @@ class OnnxBert(TaskHeads):
 
     @property
     def head_names(self) -> tuple[str, ...]:
-        """The names of the model's output layers."""
         return self._head_names
 
     @property
     def gives_hidden_states(self) -> bool:
-        """Whether calling the model returns hidden states: only if the file has no output layer."""
         return not self._head_names
 
     def logits(self, name: str, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
-        """Compute the logits of an output layer; see `TaskHeads.logits`.
+        """See `TaskHeads.logits`.
 
         With int8 weights, the scale of the activations is computed over the whole batch, so the logits of a text depend
-        slightly on the other texts of its batch.
+        slightly on the other texts.
         """
         self.require_head(name)
         if name != "mlm":
@@ -135,24 +96,13 @@ class OnnxBert(TaskHeads):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Compute the last layer's output of a batch.
-
-        Raises:
-            CheckpointError: the file has output layers, or a trace or an intervention is given.
-            TextError: there are more tokens than positions.
-        """
+        """Compute the last layer's output; raises CheckpointError if the file has output layers, TextError for long
+        texts."""
         if trace is not None or interventions is not None or not self.gives_hidden_states:
             self._refuse()
         return BertOutput(self._run(0, batch, None), None)
 
     def _run(self, output_index: int, batch: BertInput, positions_R: torch.Tensor | None) -> torch.Tensor:
-        """Compute one output of the file.
-
-        Args:
-            output_index: the index of the output in `output_names`.
-            batch: the batch.
-            positions_R: the tokens to predict, if the output is that of the MLM output layer; None for other outputs.
-        """
         B, T = batch.input_ids_BT.shape
         if self.config.max_tokens < T:
             raise TextError("text-too-long", tokens=T, limit=self.config.max_tokens)
@@ -167,7 +117,7 @@ class OnnxBert(TaskHeads):
     # -- methods and attributes of a `Bert` that a model in an ONNX file does not have --------------------------------
 
     def _refuse(self, *args, **kwargs) -> NoReturn:
-        """Raise CheckpointError: a model in an ONNX file only predicts and has no weights or intermediate tensors."""
+        """Raise CheckpointError: a model in an ONNX file only predicts."""
         raise CheckpointError("onnx-no-internals", name=self.path.parent.name)
 
     head = encode_positions = pool = pooler = state_dict = add_heads = __deepcopy__ = _refuse
@@ -175,11 +125,6 @@ class OnnxBert(TaskHeads):
 
 
 def _read_metadata(metadata: Mapping[str, str], path: Path) -> dict:
-    """Read the metadata of a file.
-
-    Raises:
-        CheckpointError: bertlab did not write the file, or the file has another version.
-    """
     try:
         fields = json.loads(metadata[METADATA])
         version, heads = fields["version"], fields["heads"]

@@ -9,40 +9,23 @@ import torch
 import torch.nn.functional as F
 
 
-def _mean(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Compute the mean over the tokens -> [B, H]."""
-    return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1)
+def _sum_tokens(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
+    return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1)
 
 
-def _mean_sqrt(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Compute the sum over the tokens, divided by the square root of their number -> [B, H]."""
-    return hidden_BTH.masked_fill(~mask_BT1, 0.0).sum(1) / mask_BT1.sum(1).clamp(min=1).sqrt()
-
-
-def _cls(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Return the hidden state of [CLS], the first token -> [B, H]."""
-    return hidden_BTH[:, 0]
-
-
-def _max(hidden_BTH: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Compute the largest value over the tokens in each dimension -> [B, H]."""
-    return hidden_BTH.masked_fill(~mask_BT1, -torch.inf).amax(1)
-
-
-# Pooling mode, named as in `sentence-transformers` -> a function from hidden_BTH and mask_BT1 to one vector per text,
-# [B, H].
+# Pooling mode, named as in `sentence-transformers` -> a function from hidden states and mask to one vector per text.
 POOLING_MODES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
-    "mean": _mean, "cls": _cls, "max": _max, "mean_sqrt_len_tokens": _mean_sqrt,
-}  # fmt: skip
+    "mean": lambda hidden_BTH, mask_BT1: _sum_tokens(hidden_BTH, mask_BT1) / mask_BT1.sum(1).clamp(min=1),
+    "cls": lambda hidden_BTH, mask_BT1: hidden_BTH[:, 0],
+    "max": lambda hidden_BTH, mask_BT1: hidden_BTH.masked_fill(~mask_BT1, -torch.inf).amax(1),
+    "mean_sqrt_len_tokens": lambda hidden_BTH, mask_BT1: (
+        _sum_tokens(hidden_BTH, mask_BT1) / mask_BT1.sum(1).clamp(min=1).sqrt()
+    ),
+}
 
 
 def pool_sentences(hidden_BTH: torch.Tensor, mask_BT: torch.Tensor, modes: Sequence[str] = ("mean",)) -> torch.Tensor:
-    """Compute a vector with a norm of 1 for each text -> float32 [B, P].
-
-    Args:
-        hidden_BTH: the last layer's hidden states; those of padding are ignored.
-        mask_BT: bool; True where there is a token, including [CLS] and [SEP].
-        modes: keys of `POOLING_MODES`; with several of them, their results are concatenated.
+    """Compute a vector with a norm of 1 for each text -> float32 [B, P]; the results of several modes are concatenated.
 
     Source: Reimers and Gurevych 2019 (arXiv 1908.10084), section 3.
     """

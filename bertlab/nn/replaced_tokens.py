@@ -10,15 +10,10 @@ SHARED_EMBEDDINGS = ("token", "position", "token_type", "norm")
 
 
 class ReplacedTokenModel(nn.Module):
-    """Two models that are trained together and share their embeddings.
+    """A discriminator (output layer "rtd") and a generator ("mlm") that are trained together and share their
+    embeddings.
 
-    Source: section 3.2 of the paper. In the paper, the models share token and position embeddings; as in
-    google-research/electra, here they also share the token type embeddings and the LayerNorm.
-
-    Args:
-        discriminator: a model with the output layer "rtd".
-        generator: a model with the output layer "mlm" and embeddings of the same width; its embeddings are replaced by
-            those of the discriminator.
+    Source: section 3.2 of the paper. As in google-research/electra, they also share token types and LayerNorm.
     """
 
     def __init__(self, discriminator: Bert, generator: Bert):
@@ -29,7 +24,6 @@ class ReplacedTokenModel(nn.Module):
 
     @property
     def config(self) -> ModelConfig:
-        """The configuration of the discriminator."""
         return self.discriminator.config
 
 

@@ -14,11 +14,6 @@ _LAYER_PREFIX = re.compile(r"^encoder\.layers\.(\d+)\.")
 def choose_teacher_layer(layer: int, student_layers: int, teacher_layers: int) -> int:
     """Return the index of the teacher's layer whose weights are copied to a layer of the student.
 
-    Args:
-        layer: the index of the student's layer.
-        student_layers: how many layers the student has.
-        teacher_layers: how many layers the teacher has.
-
     >>> [choose_teacher_layer(layer, 3, 6) for layer in range(3)]
     [0, 2, 4]
     """
@@ -29,12 +24,8 @@ def choose_teacher_layer(layer: int, student_layers: int, teacher_layers: int) -
 def initialise_from_teacher(student: Bert, teacher: Bert) -> None:
     """Copy the embeddings, the output layers and evenly spaced layers of a teacher into an untrained student.
 
-    A student with half as many layers gets every other layer. Tensors that the teacher lacks keep their random weights.
-    If the student has no token types, the teacher's embedding of token type 0 is added to the position embeddings, so
-    that the embeddings of a single text stay the same.
-
-    Raises:
-        BertlabError: the student has more layers than the teacher, or a weight has a different shape in the teacher.
+    Tensors that the teacher lacks keep their random weights. Without token types, the teacher's type 0 is added to the
+    position embeddings. Raises BertlabError if the models do not fit.
 
     Source: Sanh et al. 2019, arXiv 1910.01108, section 3.
     """

@@ -1,7 +1,4 @@
-"""Record the intermediate tensors of one forward pass.
-
-A `Trace` is an argument of the forward pass, not a hook and not an attribute of a module, so that one model can serve
-many threads.
+"""Record the intermediate tensors of one forward pass, as its argument, so that one model can serve many threads.
 
 Shape legend: B batch, T tokens, H hidden, N heads, D head size, L layers.
 """
@@ -25,31 +22,28 @@ KINDS = {
 
 @dataclass
 class Trace:
-    """The recorded tensors of one forward pass. Only the kinds that are passed to `Trace.of` are recorded.
+    """The recorded tensors of one forward pass: only the kinds that are passed to `Trace.of`.
 
     >>> trace = Trace.of("probs", "hidden")
     >>> trace.is_recording("probs"), trace.is_recording("query")
     (True, False)
     """
 
-    records: dict[str, list[torch.Tensor]] = field(default_factory=dict)
-    """Kind -> the tensors of this kind in the order of computation, detached from the autograd graph."""
+    records: dict[str, list[torch.Tensor]] = field(default_factory=dict)  # kind -> its tensors in order, detached
 
     @classmethod
     def of(cls, *kinds: str) -> "Trace":
-        """Make an empty trace that records these kinds, which are keys of `KINDS`."""
+        """Make an empty trace that records these kinds, keys of `KINDS`."""
         unknown = [kind for kind in kinds if kind not in KINDS]
         assert not unknown, f"unknown kinds of tensor {unknown}; KINDS has {list(KINDS)}"
         return cls({kind: [] for kind in kinds})
 
     def is_recording(self, kind: str) -> bool:
-        """Whether tensors of this kind are recorded."""
         return kind in self.records
 
-    def record(self, kind: str, tensor: torch.Tensor) -> None:
-        """Add a tensor to the trace if its kind is recorded."""
+    def record(self, kind: str, *tensors: torch.Tensor) -> None:
         if kind in self.records:
-            self.records[kind].append(tensor.detach())
+            self.records[kind] += [tensor.detach() for tensor in tensors]
 
     def __getitem__(self, kind: str) -> list[torch.Tensor]:
         return self.records[kind]

@@ -1,6 +1,6 @@
-"""A reproduced table of results on the paper's tasks, with the published results: as Markdown and as a Plotly figure.
+"""A reproduced table of results on the paper's tasks, with the published results: as Markdown and as a figure.
 
-`markdown` and `figure` take the dictionary that `training.paper.benchmarks.summarise_benchmark` returns.
+`markdown` and `figure` take the result of `training.paper.benchmarks.summarise_benchmark`.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, render
 from bertlab.views.export import Columns
-from bertlab.views.figures import BLUE, GREY, TEMPLATE, empty_figure, escape_markup
+from bertlab.views.figures import BLUE, GREY, TEMPLATE, add_bars, empty_figure, escape_markup
 
 # (name of the system, split: "test", "dev" or "validation", result in percent)
 TaskResult = tuple[str, str, float]
@@ -68,33 +68,23 @@ def figure(table: dict) -> go.Figure:
 
 
 def task_bars(results: Sequence[TaskResult], *, lang: str = DEFAULT) -> go.Figure:
-    """Draw the results of several systems on one metric as horizontal bars; ours are blue.
-
-    Args:
-        results: the results from top to bottom; those with the split "validation" are ours.
-        lang: the language.
-    """
+    """Draw the results of several systems on one metric as horizontal bars; ours ("validation") are blue."""
     rows = list(results)[::-1]
     chart = empty_figure(height=50 + 32 * max(1, len(rows)))
-    labels = [escape_markup(f"{name} · {render(f'figure-split-{split}', lang)}") for name, split, _ in rows]
-    chart.add_bar(
-        x=[value for _, _, value in rows], y=list(range(len(rows))), orientation="h",
-        marker={"color": [BLUE if split == "validation" else GREY for _, split, _ in rows], "cornerradius": 4},
-        text=[f"{value:.1f}" for _, _, value in rows], textposition="outside", cliponaxis=False,
-        customdata=labels, hovertemplate="%{customdata}: %{text}<extra></extra>",
-    )  # fmt: skip
-    chart.update_yaxes(tickvals=list(range(len(rows))), ticktext=labels, ticklabelstandoff=6, automargin=True)
-    return chart.update_xaxes(range=[min(0, *(value for _, _, value in rows), 0), 112], visible=False)
+    names = [f"{name} · {render(f'figure-split-{split}', lang)}" for name, split, _ in rows]
+    values = [value for _, _, value in rows]
+    colours = [BLUE if split == "validation" else GREY for _, split, _ in rows]
+    add_bars(chart, values, names, [f"{value:.1f}" for value in values], colours)
+    return chart.update_xaxes(range=[min(0, *values, 0), 112], visible=False)
 
 
 def result_columns(results: Sequence[TaskResult]) -> Columns:
-    """Return the data that `task_bars` draws as columns of a CSV file."""
+    """Return the data of `task_bars` as columns of a CSV file."""
     names, splits, values = zip(*results, strict=True)
     return {"system": list(names), "split": list(splits), "result": list(values)}
 
 
 def _format_value(row: dict, name: str) -> str:
-    """Write the result of a row in the column `name`, with the spread over the seeds if there is one."""
     if name not in row["values"]:
         return MISSING
     spread = row.get("spreads", {}).get(name)

@@ -1,16 +1,13 @@
 """Convert results to the columns of a CSV file, such as layer, head, position, token and value.
 
-The columns contain the values that a figure shows as colours or lengths. The browser receives the columns as JSON,
-after `export.tidy`, and writes the CSV file. Layers and heads are counted from 0; the hidden states before layer 0 are
-called "embeddings".
-
-Shape legend: T tokens, U compared units (tokens or words), N heads, L layers (in a comparison: of its first side),
-M layers of the second side. The two sides are two models or two texts; see `explore.compare`.
+Layers and heads count from 0; the hidden states before layer 0 are called "embeddings". Shape legend: T tokens, U
+compared units (tokens or words), N heads, L layers (of the first side), M layers of the second side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,47 +23,41 @@ if TYPE_CHECKING:
 
 
 def heads(values: dict[str, np.ndarray], layers: Sequence[int] | None = None) -> Columns:
-    """Make one row for each head.
-
-    Args:
-        values: arrays [layers, heads], by column name.
-        layers: the layer that each row of the arrays describes; 0, 1, 2, ... if None.
+    """Make one row for each head, of arrays [layers, heads]; `layers` are the numbers of the rows.
 
     >>> heads({"share": np.array([[0.25, 0.75]])})
     {'layer': [0, 0], 'head': [0, 1], 'share': [0.25, 0.75]}
     """
-    layer_count, head_count = next(iter(values.values())).shape
-    layer_heads = [(layer, head) for layer in (layers or range(layer_count)) for head in range(head_count)]
-    columns = {"layer": [layer for layer, _ in layer_heads], "head": [head for _, head in layer_heads]}
+    num_layers, num_heads = next(iter(values.values())).shape
+    pairs = list(product(layers or range(num_layers), range(num_heads)))
+    columns = {"layer": [layer for layer, _ in pairs], "head": [head for _, head in pairs]}
     return columns | {name: array.astype(float).ravel().tolist() for name, array in values.items()}
 
 
 def _layer_name(index: int) -> int | str:
-    """Name a hidden state by the layer that computed it; index 0 is "embeddings", index 1 is layer 0."""
     return index - 1 if index else "embeddings"
 
 
 def head_effects(effects: HeadEffects) -> Columns:
-    """Make one row for every head: the change in log-odds, and the probability, if only this head is ablated."""
+    """One row for each head: the change in log-odds, and the probability, if only this head is ablated."""
     values = {"log_odds_change": effects.effects_LN, "probability_without": effects.probabilities_LN}
     return heads(values, effects.layers)
 
 
 def prediction_change(change: PredictionChange) -> Columns:
-    """Make one row for every outcome: its probability and log-odds before and after the interventions."""
+    """One row for each outcome: its probability and log-odds before and after the interventions."""
     names = ("label", "before", "after", "log_odds_before", "log_odds_after")
     return {name: [getattr(outcome, name) for outcome in change.outcomes] for name in names}
 
 
 def lens(lens_result: Lens) -> Columns:
-    """Make one row for every layer and position: the predictions of this layer and of the last layer.
+    """One row for each layer and position: the predictions of this layer and of the last one.
 
-    The columns `final_rank` and `final_probability` are the rank and the probability that the layer gives to the last
-    layer's prediction.
+    `final_rank` and `final_probability` are what the layer gives to the last layer's prediction.
     """
     layers, positions = lens_result.probs_LT.shape
     tokens = token_labels(lens_result.tokens)
-    indices = [(layer, position) for layer in range(layers) for position in range(positions)]
+    indices = list(np.ndindex(layers, positions))
     return {
         "layer": [_layer_name(layer) for layer, _ in indices],
         "position": [position for _, position in indices],
@@ -87,10 +78,7 @@ def lens_at(lens_result: Lens, position: int) -> Columns:
 
 
 def block_steps(block: BlockMap) -> Columns:
-    """Make one row for each number in the steps of one layer at one position, from one head's values to the output.
-
-    The columns are the step, the token (only for value vectors), the index in the vector, and the number.
-    """
+    """One row for each number in the steps of one layer at one position; only value vectors have a token."""
     labels = token_labels(block.tokens)
     parts = [
         (name, label, vector_D)
@@ -113,17 +101,14 @@ def block_steps(block: BlockMap) -> Columns:
 
 
 def residual_norms(block: BlockMap) -> Columns:
-    """Make one row for the embeddings and one for every layer, at one position: three norms and the prediction.
-
-    The norms are the Euclidean lengths of the attention output, of the feed-forward output, and of the layer's output.
-    """
+    """One row for the embeddings and each layer, at one position: three norms and the prediction."""
     names = ("attention_norm", "feed_forward_norm", "output_norm", "prediction", "probability")
     columns = {"layer": [_layer_name(index) for index in range(len(block.layers))]}
     return columns | {name: [getattr(summary, name) for summary in block.layers] for name in names}
 
 
 def rollout(result: Rollout, position: int) -> Columns:
-    """Make one row for each layer and input token: the token's share in the hidden state of one position."""
+    """One row for each layer and input token: the token's share in the hidden state of one position."""
     labels, shares_LT = token_labels(result.tokens), result.shares_LTT[:, position]
     return {
         "layer": [layer for layer, _ in np.ndindex(*shares_LT.shape)],
@@ -134,17 +119,13 @@ def rollout(result: Rollout, position: int) -> Columns:
 
 
 def head_differences(comparison: Comparison) -> Columns:
-    """Make one row for every head: the Jensen-Shannon distance, and how many units farther the second side attends."""
+    """One row for each head: the Jensen-Shannon distance, and how many units farther the second side attends."""
     return heads({"js_distance": comparison.js_LN, "distance_difference": comparison.distance_difference_LN})
 
 
 def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
-    """Make one row for every pair of compared units: one head's attention on both sides.
-
-    A position is the index of a unit.
-    """
-    positions = range(len(comparison.units))
-    pairs = [(query, key) for query in positions for key in positions]
+    """One row for each pair of compared units: one head's attention on both sides."""
+    pairs = list(np.ndindex(len(comparison.units), len(comparison.units)))
     labels = [unit.label for unit in comparison.units]
     first, second = comparison.first_LNUU[layer, head], comparison.second_MNUU[layer, head]
     return {
@@ -157,7 +138,7 @@ def head_difference(comparison: Comparison, layer: int, head: int) -> Columns:
 
 
 def layer_differences(comparison: Comparison) -> Columns:
-    """Make one row for the embeddings and for every layer: linear CKA and mean cosine distance of the two sides."""
+    """One row for the embeddings and each layer: linear CKA and mean cosine distance of the two sides."""
     distances = comparison.cosine_distance_LU.mean(1).astype(float)
     cka = np.diagonal(comparison.cka_LM).astype(float)
     return {
@@ -168,7 +149,7 @@ def layer_differences(comparison: Comparison) -> Columns:
 
 
 def layer_similarity(comparison: Comparison) -> Columns:
-    """Make one row for every pair of a layer of the first side and one of the second: their linear CKA."""
+    """One row for each layer of the first side and of the second: their linear CKA."""
     pairs = list(np.ndindex(*comparison.cka_LM.shape))
     return {
         "first_layer": [_layer_name(first) for first, _ in pairs],
@@ -178,13 +159,7 @@ def layer_similarity(comparison: Comparison) -> Columns:
 
 
 def most_changed_tokens(comparison: Comparison, index: int) -> Columns:
-    """Make one row for every compared unit: the cosine distance in one hidden state, largest first.
-
-    Args:
-        comparison: from `explore.compare`.
-        index: the hidden state: 0 for the embeddings, n + 1 for the output of layer n; negative numbers count from the
-            last one.
-    """
+    """One row for each compared unit: the cosine distance in hidden state `index`, largest first."""
     order = np.argsort(-comparison.cosine_distance_LU[index], kind="stable").tolist()
     return {
         "layer": [_layer_name(index % len(comparison.cosine_distance_LU))] * len(order),
@@ -196,10 +171,8 @@ def most_changed_tokens(comparison: Comparison, index: int) -> Columns:
 
 
 def windows(span_xray: SpanXray, passage: str) -> Columns:
-    """Make one row for every window of a passage: start and end (in characters), best span and scores.
-
-    The scores are those of the best span and of "no answer".
-    """
+    """One row for each window of a passage: start and end (in characters), best span, its score and that of "no
+    answer"."""
     return {
         "window": list(range(1, len(span_xray.readings) + 1)),
         "start": [reading.start for reading in span_xray.readings],

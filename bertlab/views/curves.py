@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from bertlab.checkpoints.history import is_number
 from bertlab.config.languages import DEFAULT, render
 from bertlab.config.tasks import TASKS
 from bertlab.views.export import Columns
@@ -20,18 +21,12 @@ DASHES = ["solid", "dash", "dot", "dashdot"]
 class Metric:
     """Where the values of a curve are in the log of a run, and how they are drawn."""
 
-    step_key: str
-    """The key of the metric in the row of a training step; "" if such rows do not contain it."""
-    held_out_keys: tuple[str, ...] = ()
-    """The keys of the metric in a measurement on held-out text; the curve shows the sum of their values."""
-    is_percent: bool = False
-    """Whether the y axis shows percentages."""
-    is_noisy: bool = True
-    """Whether values vary so much that the curve is their running mean, with the values drawn faintly behind it."""
-    is_logged_in_percent: bool = False
-    """Whether measurements on held-out text are logged in percent, while steps are logged as shares."""
+    step_key: str  # key in the row of a training step; "" if such rows lack it
+    held_out_keys: tuple[str, ...] = ()  # keys in a measurement on held-out text, whose values are added
+    is_percent: bool = False  # whether the y axis shows percentages
+    is_noisy: bool = True  # drawn as a running mean, with the values faintly behind it
+    is_logged_in_percent: bool = False  # on held-out text; steps are logged as shares
     is_lower_better: bool = False
-    """Whether the best value is the lowest one."""
 
 
 # fine-tuning metric -> its key in the row of a step
@@ -56,16 +51,12 @@ METRICS = {
     "learning_rate": Metric("learning_rate", is_noisy=False),
 }
 X_AXES = ("tokens", "step", "seconds")  # keys of a row that can be the x axis
-# All sizes are in pixels.
-BASE_HEIGHT = 300  # height of a figure whose legend has one line
-LEGEND_LINE_HEIGHT = 26
-LEGEND_MARK_WIDTH = 52  # width of the piece of a line before a name, with its margins
-LEGEND_LETTER_WIDTH = 8  # mean width of a letter of a name
-LEGEND_WIDTH = 440  # width of the whole legend
+BASE_HEIGHT, LEGEND_LINE_HEIGHT = 300, 26  # pixels; the height is that of a figure whose legend has one line
+# Pixels: the whole legend, in a figure that is half a page wide; the piece of a line before a name; a letter.
+LEGEND_WIDTH, LEGEND_MARK_WIDTH, LEGEND_LETTER_WIDTH = 440, 52, 8
 
 
 def has_metric(rows: Iterable[Mapping], metric: str) -> bool:
-    """Whether any row has a value of this metric."""
     spec = METRICS.get(metric)
     return spec is not None and any(
         row.get(spec.step_key) is not None or _read_held_out(row, spec) is not None for row in rows
@@ -78,22 +69,14 @@ def run_curves(
     *,
     x: str = "tokens",
     log: bool = False,
-    held_out: str | None = None,
     axes: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
-    """Draw one metric of several runs; runs without it are left out.
+    """Draw one metric of several runs, given as {name: rows of its log}; runs without it are left out.
 
-    Args:
-        runs: the rows of each run's log, by its name.
-        metric: a key of `METRICS`.
-        x: one of `X_AXES`.
-        log: whether the x axis is logarithmic.
-        held_out: name of the measurements on held-out text, for tooltips.
-        axes: titles of the x and y axes; if None, only the x axis has a title.
-        lang: language of the default texts.
+    `x` is one of `X_AXES`, `axes` are the titles of x and y.
     """
-    held_out = held_out or render("figure-held-out", lang)
+    held_out = render("figure-held-out", lang)
     axes = axes or (render(f"figure-x-{x}", lang), "")
     figure = go.Figure(layout={"template": TEMPLATE})
     spec = METRICS[metric]
@@ -131,22 +114,30 @@ def run_curves(
             )  # fmt: skip
     figure.update_traces(hoverlabel={"namelength": 0})
     figure.update_xaxes(
-        title={"text": escape_markup(axes[0]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID,
+        title=escape_markup(axes[0]), showgrid=True, gridcolor=GRID,
         type="log" if log else "linear", nticks=6, tickformat=".3~s", hoverformat=",.0f",
         dtick=_choose_log_ticks(figure) if log else None,
     )  # fmt: skip
     figure.update_yaxes(
-        title={"text": escape_markup(axes[1]), "font": {"size": 13}}, showgrid=True, gridcolor=GRID, nticks=6
+        title=escape_markup(axes[1]),
+        showgrid=True,
+        gridcolor=GRID,
+        nticks=6,
+        exponentformat="power",  # otherwise Plotly writes 150µ for 0.00015
     )
-    figure.update_yaxes(exponentformat="power")  # otherwise Plotly writes 150µ for 0.00015
     if spec.is_percent:
         figure.update_yaxes(tickformat=PERCENT_TICKS, rangemode="tozero")
-    # a figure with more lines in the legend is taller, so that the height of the curves stays the same
-    figure.update_layout(
-        height=BASE_HEIGHT + LEGEND_LINE_HEIGHT * (_count_legend_lines(figure) - 1), legend={"maxheight": 0.9}
+    # A figure with more lines in the legend is taller, so that the height of the curves stays the same.
+    names = [trace.name for trace in figure.data if trace.showlegend is not False]
+    names_per_line = max(1, LEGEND_WIDTH // (LEGEND_MARK_WIDTH + LEGEND_LETTER_WIDTH * max(map(len, names), default=0)))
+    legend_lines = max(1, math.ceil(len(names) / names_per_line))
+    return figure.update_layout(
+        height=BASE_HEIGHT + LEGEND_LINE_HEIGHT * (legend_lines - 1),
+        legend={"maxheight": 0.9},
+        hovermode="x unified",
+        margin={"t": 36},
+        showlegend=True,
     )
-    figure.update_layout(hovermode="x unified", margin={"t": 36}, showlegend=True)
-    return figure
 
 
 def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "tokens") -> Columns:
@@ -167,27 +158,13 @@ def curve_points(runs: Mapping[str, Iterable[Mapping]], metric: str, x: str = "t
 
 
 def find_main_held_out_value(rows: Iterable[Mapping]) -> tuple[str, float] | None:
-    """Find the first metric of `METRICS`, other than the loss, that was measured on held-out text.
-
-    Args:
-        rows: the log of the run.
-
-    Returns:
-        The name of the metric and its latest value; None if there is no such metric.
-    """
+    """Find the first metric of `METRICS`, other than the loss, on held-out text -> name, latest value."""
     rows = list(rows)
     for name, metric in METRICS.items():
         values = [value for row in rows if (value := _read_held_out(row, metric)) is not None]
         if values and name != "loss":
             return name, values[-1]
     return None
-
-
-def _count_legend_lines(figure: go.Figure) -> int:
-    """Estimate the number of lines in the legend of a figure that is half a page wide."""
-    names = [trace.name for trace in figure.data if trace.showlegend is not False]
-    names_per_line = max(1, LEGEND_WIDTH // (LEGEND_MARK_WIDTH + LEGEND_LETTER_WIDTH * max(map(len, names), default=0)))
-    return max(1, math.ceil(len(names) / names_per_line))
 
 
 def smooth(values: list[float], reach: int = 10) -> list[float]:
@@ -203,16 +180,12 @@ def smooth(values: list[float], reach: int = 10) -> list[float]:
 
 
 def _find_step_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
-    """Find (x, value) of every training step."""
     return [
-        (row[x], row[metric.step_key])
-        for row in rows
-        if _is_number(row.get(metric.step_key)) and _is_number(row.get(x))
+        (row[x], row[metric.step_key]) for row in rows if is_number(row.get(metric.step_key)) and is_number(row.get(x))
     ]
 
 
 def _find_held_out_points(rows: list[Mapping], metric: Metric, x: str) -> list[tuple[float, float]]:
-    """Find (x, value) of every measurement on held-out text."""
     return [
         (position, value)
         for row, position in zip(rows, _find_x_values(rows, x), strict=True)
@@ -221,40 +194,30 @@ def _find_held_out_points(rows: list[Mapping], metric: Metric, x: str) -> list[t
 
 
 def _find_x_values(rows: list[Mapping], x: str) -> list[float | None]:
-    """Find the x value of each row; a row without one, such as an evaluation, gets an interpolated value."""
-    logged = [(row["step"], row[x]) for row in rows if _is_number(row.get("step")) and _is_number(row.get(x))]
+    """Rows without an x value, such as evaluations, get an interpolated one."""
+    logged = [(row["step"], row[x]) for row in rows if is_number(row.get("step")) and is_number(row.get(x))]
     if not logged:
         return [None] * len(rows)
     steps, positions = zip(*sorted(logged), strict=True)
 
     def find_x_of_row(row: Mapping) -> float | None:
-        """Return the logged x value of a row or, without one, the value interpolated at its step."""
-        if _is_number(row.get(x)):
+        if is_number(row.get(x)):
             return row[x]
-        return float(np.interp(row["step"], steps, positions)) if _is_number(row.get("step")) else None
+        return float(np.interp(row["step"], steps, positions)) if is_number(row.get("step")) else None
 
     return list(map(find_x_of_row, rows))
 
 
 def _read_held_out(row: Mapping, metric: Metric) -> float | None:
-    """Read the value of a metric on held-out text from a row; None if the row has no such value."""
     measurement = row.get("validation")
     if not isinstance(measurement, Mapping):
         return None
-    values = [measurement[key] for key in metric.held_out_keys if _is_number(measurement.get(key))]
+    values = [measurement[key] for key in metric.held_out_keys if is_number(measurement.get(key))]
     return sum(values) / (100 if metric.is_logged_in_percent else 1) if values else None
 
 
 def _choose_log_ticks(figure: go.Figure) -> int | str | None:
-    """Choose the `dtick` of a logarithmic axis.
-
-    Powers of ten if the axis covers two decades or more; 1, 2 and 5 times the powers of ten if it covers one; otherwise
-    None, and Plotly chooses.
-    """
+    """Return `dtick`: powers of ten for two decades or more, with 2 and 5 for one; Plotly chooses for less."""
     positions = [position for trace in figure.data for position in trace.x if position and position > 0]
     decades = math.log10(max(positions) / min(positions)) if positions else 0.0
     return 1 if decades >= 2 else "D2" if decades >= 1 else None
-
-
-def _is_number(value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

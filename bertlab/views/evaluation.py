@@ -1,6 +1,4 @@
-"""Figures of an error analysis: confusion matrix, predictions against labels, results by group.
-
-The customdata of every mark identifies its cell, row or group, so that a page can react to a click.
+"""Figures of an error analysis; the customdata of every mark says its cell, row or group, to react to a click.
 
 Shape legend: G labels of the data (gold), P predictions.
 """
@@ -32,40 +30,24 @@ def confusion_map(
     confusion: ConfusionMatrix,
     chosen: tuple[int, int] | None = None,
     *,
-    axes: tuple[str, str] | None = None,
-    labels: tuple[str, str] | None = None,
     lang: str = DEFAULT,
 ) -> go.Figure:
     """Draw how often each label (row) received each prediction (column), as a count and as a share of the row.
 
-    Cells of correct predictions are blue, those of wrong ones orange.
-
-    Args:
-        confusion: the counts.
-        chosen: (index of the row, index of the column) of the cell to frame; the customdata of a cell has this form.
-        axes: titles of the columns and the rows.
-        labels: the name of an empty label ("no entity"), and the text after a percentage ("of this label").
-        lang: language of the default texts.
+    Correct predictions are blue, wrong ones orange. `chosen` is the (row, column) of the cell to frame, and the
+    customdata of a cell.
     """
-    axes = axes or render_all(lang, "figure-prediction", "figure-label")
-    labels = labels or render_all(lang, "figure-none", "figure-share-of-label")
-    names = [escape_markup(shorten(name or labels[0], 18)) for name in confusion.names]
+    ids = ("figure-prediction", "figure-label", "figure-none", "figure-share-of-label")
+    prediction_title, label_title, none, share_of_label = map(escape_markup, render_all(lang, *ids))
+    names = [escape_markup(shorten(name, 18)) or none for name in confusion.names]
     size, positions = len(names), list(range(len(names)))
     counts_GP, shares_GP = confusion.counts_GP, confusion.shares_GP
     cell_size = 62 if size <= 6 else 46 if size <= MAX_LABELS_WITH_COUNTS else 22
     figure = empty_figure(height=110 + cell_size * size)
     strength_GP = np.sqrt(shares_GP)  # the square root makes small shares visible
     signed_GP = np.where(np.eye(size, dtype=bool), strength_GP, -strength_GP)
-    figure.add_heatmap(
-        z=signed_GP.round(4),
-        zmin=-1,
-        zmax=1,
-        colorscale=_SHARE_COLOURS,
-        xgap=3,
-        ygap=3,
-        showscale=False,
-        hoverinfo="skip",
-    )
+    colours = {"zmin": -1, "zmax": 1, "colorscale": _SHARE_COLOURS, "showscale": False}
+    figure.add_heatmap(z=signed_GP.round(4), xgap=3, ygap=3, hoverinfo="skip", **colours)
     # Each cell is covered by a transparent mark, which contains the text of the cell.
     cells = [(label, prediction) for label in positions for prediction in positions]
     texts = [f"{counts_GP[cell]:,}<br>{shares_GP[cell]:.0%}" if counts_GP[cell] else "" for cell in cells]
@@ -80,9 +62,8 @@ def confusion_map(
         unselected={"marker": {"opacity": 1}},
         customdata=[list(cell) for cell in cells],
         hovertext=[
-            f"{escape_markup(axes[1])}: {names[label]}<br>{escape_markup(axes[0])}: {names[prediction]}<br>"
-            f"{counts_GP[label, prediction]:,} · {percent(float(shares_GP[label, prediction]))} "
-            f"{escape_markup(labels[1])}"
+            f"{label_title}: {names[label]}<br>{prediction_title}: {names[prediction]}<br>"
+            f"{counts_GP[label, prediction]:,} · {percent(float(shares_GP[label, prediction]))} {share_of_label}"
             for label, prediction in cells
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -93,33 +74,15 @@ def confusion_map(
         figure.add_shape(
             type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5, line={"color": GREY, "width": 3}
         )
-    title = {"font": {"size": 13}}
-    tick_labels = {"tickvals": positions, "ticktext": names}
+    ticks = {"tickvals": positions, "ticktext": names}
     slant = -40 if max(map(len, names)) * size > 60 else 0
-    figure.update_xaxes(
-        side="top",
-        range=[-0.5, size - 0.5],
-        tickangle=slant,
-        title={"text": escape_markup(axes[0]), **title},
-        **tick_labels,
-    )
-    figure.update_yaxes(
-        range=[size - 0.5, -0.5], title={"text": escape_markup(axes[1]), **title}, ticklabelstandoff=6, **tick_labels
-    )
+    figure.update_xaxes(side="top", range=[-0.5, size - 0.5], tickangle=slant, title=prediction_title, **ticks)
+    figure.update_yaxes(range=[size - 0.5, -0.5], title=label_title, ticklabelstandoff=6, **ticks)
     return figure
 
 
-def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = None, lang: str = DEFAULT) -> go.Figure:
-    """Draw the label (x) and the prediction (y) of every row of a regression as a point.
-
-    On the dotted line, label and prediction are equal. A point's customdata is the index of its row in `rows`.
-
-    Args:
-        rows: from `ErrorAnalysis.rows`.
-        axes: titles of the x and y axes.
-        lang: language of the default titles.
-    """
-    axes = axes or render_all(lang, "figure-label", "figure-prediction")
+def value_scatter(rows: Sequence[ScoredRow], *, lang: str = DEFAULT) -> go.Figure:
+    """Draw the label (x) and the prediction (y) of every row of a regression, with its index as customdata."""
     gold_values, predicted_values = ([row.values[index] for row in rows] for index in (0, 1))
     ends = [min([*gold_values, *predicted_values]), max([*gold_values, *predicted_values])]
     figure = empty_figure(height=420)
@@ -135,53 +98,32 @@ def value_scatter(rows: Sequence[ScoredRow], *, axes: tuple[str, str] | None = N
         text=[escape_markup(shorten(" · ".join(row.texts), 70)) for row in rows],
         hovertemplate="%{text}<br>%{x:.2f} → %{y:.2f}<extra></extra>",
     )  # fmt: skip
-    title = {"font": {"size": 13}}
-    figure.update_xaxes(title={"text": escape_markup(axes[0]), **title}, showgrid=True, gridcolor=GRID)
-    figure.update_yaxes(title={"text": escape_markup(axes[1]), **title}, showgrid=True, gridcolor=GRID)
+    label_title, prediction_title = map(escape_markup, render_all(lang, "figure-label", "figure-prediction"))
+    figure.update_xaxes(title=label_title, showgrid=True, gridcolor=GRID)
+    figure.update_yaxes(title=prediction_title, showgrid=True, gridcolor=GRID)
     return figure
 
 
-def group_bars(
-    groups: Sequence[QuestionGroup],
-    *,
-    labels: tuple[str, str] | None = None,
-    other: str | None = None,
-    axis: str | None = None,
-    lang: str = DEFAULT,
-) -> go.Figure:
-    """Draw F1 and exact match, in percent, of groups of questions, with the size of each group.
-
-    A bar's customdata is the index of its group in `groups`.
-
-    Args:
-        groups: a value of the dictionary `ErrorAnalysis.groups`.
-        labels: names of F1 and of exact match.
-        other: the name shown for a group without a name.
-        axis: title of the x axis.
-        lang: language of the default texts.
-    """
-    labels = labels or render_all(lang, "metric-f1", "metric-exact_match")
-    other, axis = other or render("figure-other", lang), axis or render("figure-percent", lang)
+def group_bars(groups: Sequence[QuestionGroup], *, lang: str = DEFAULT) -> go.Figure:
+    """Draw F1 and exact match, in percent, of groups of questions; a bar's customdata is the index of its group."""
+    other, axis = render_all(lang, "figure-other", "figure-percent")
     positions = list(range(len(groups)))
     figure = empty_figure(height=90 + 52 * len(groups))
-    for name, values, colour, pattern in (
-        (labels[0], [group.f1 for group in groups], BLUE, ""),
-        (labels[1], [group.exact_match for group in groups], ORANGE, "/"),
-    ):
+    for metric, colour, pattern in (("f1", BLUE, ""), ("exact_match", ORANGE, "/")):
+        name, values = escape_markup(render(f"metric-{metric}", lang)), [getattr(group, metric) for group in groups]
         figure.add_bar(
-            x=[round(value, 3) for value in values], y=positions, orientation="h", name=escape_markup(name),
+            x=[round(value, 3) for value in values], y=positions, orientation="h", name=name,
             marker={"color": colour, "pattern": {"shape": pattern, "size": 5}, "cornerradius": 3},
             text=[f"{value:.0f}" for value in values], textposition="outside", cliponaxis=False,
             customdata=[[position] for position in positions],
-            hovertemplate=f"{escape_markup(name)}: %{{x:.1f}}<extra></extra>",
+            hovertemplate=f"{name}: %{{x:.1f}}<extra></extra>",
             selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
         )  # fmt: skip
     names = [f"{escape_markup(group.name or other)} ({len(group.rows):,})" for group in groups]
     figure.update_yaxes(tickvals=positions, ticktext=names, autorange="reversed", ticklabelstandoff=6)
     figure.update_xaxes(
-        range=[0, 108], tickvals=[0, 25, 50, 75, 100], showgrid=True, gridcolor=GRID,
-        title={"text": escape_markup(axis), "font": {"size": 13}},
-    )  # fmt: skip
+        range=[0, 108], tickvals=[0, 25, 50, 75, 100], showgrid=True, gridcolor=GRID, title=escape_markup(axis)
+    )
     figure.update_layout(bargap=0.3, margin={"t": 40})
     return figure
 
@@ -190,7 +132,6 @@ def row_html(row: ScoredRow, names: Mapping[str, str], separator: str = " ") -> 
     """Write one row as HTML: its text, its label, the prediction, and the probability of the label.
 
     Args:
-        row: an item of `ErrorAnalysis.rows`.
         names: the words for "label", "prediction", "probability" and "nothing" (an empty answer, no entity).
         separator: the text between two words of a row that is split into words.
     """

@@ -12,9 +12,7 @@ Columns = dict[str, list]  # the values of each column, by column name
 
 
 def tidy(columns: Columns) -> Columns:
-    """Convert the values of columns to values that JSON can represent.
-
-    Numbers get six significant digits, NaN and infinity become None, and lone surrogates become "?".
+    """Convert values for JSON: six significant digits, None for NaN and infinity, "?" for lone surrogates.
 
     >>> tidy({"word": ["tea"], "probability": [np.float32(1 / 3)]})
     {'word': ['tea'], 'probability': [0.333333]}
@@ -23,14 +21,9 @@ def tidy(columns: Columns) -> Columns:
 
 
 def python_lines(source: str, steps: Iterable[str]) -> str:
-    """Write a script that draws a figure again: it opens the checkpoint as `session`, then executes `steps`.
+    """Write a script that opens a checkpoint (unless `source` is "") as `session`, then executes `steps`.
 
-    The steps may use `figures` without importing it. Import statements among the steps are moved to the top. If a step
-    assigns to `figure`, the script ends by showing that figure.
-
-    Args:
-        source: the name or path of the checkpoint; "" for a script without a session.
-        steps: lines of Python.
+    Imports among the steps are moved to the top, `figures` is imported if it is used, and a `figure` is shown.
 
     >>> print(python_lines("strongest", ["figure = figures.nsp_gauge(session.next_sentence('Tea?', 'Yes.'))"]))
     import bertlab

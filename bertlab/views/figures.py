@@ -1,8 +1,7 @@
 """Plotly figures of results, for light and dark themes.
 
-Backgrounds are transparent, and the host sets the colour of the text. Colours can be distinguished with every kind of
-colour vision, and no meaning depends on colour alone. All text is escaped, because Plotly interprets some HTML. Texts
-are in the interface language `lang`, unless the caller passes other texts.
+Backgrounds are transparent, and the host sets the colour of the text. No meaning depends on colour alone. All text is
+escaped, because Plotly interprets some HTML.
 
 Shape legend: T tokens, H hidden, L layers, N attention heads.
 """
@@ -23,7 +22,7 @@ from bertlab.tasks.span.answer import Answers
 from bertlab.views.numbers import percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.shortening import shorten
-from bertlab.views.token_labels import token_labels
+from bertlab.views.token_labels import show_control_characters, token_labels
 
 if TYPE_CHECKING:
     from bertlab.abilities.results import AttentionMap, InputMap, NeuronMap
@@ -67,24 +66,12 @@ _PERCENT_AXIS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1], "tick
 _MAX_DIMENSIONS = 96  # how many dimensions of an embedding `embedding_strips` shows
 
 
-def mask_bars(
-    fill: MaskFill, *, title: str | None = None, zoom: bool = False, original: str | None = None, lang: str = DEFAULT
-) -> go.Figure:
+def mask_bars(fill: MaskFill, *, zoom: bool = False, lang: str = DEFAULT) -> go.Figure:
     """Draw the candidates for one mask as horizontal bars, the most probable one on top.
 
-    The text beside a bar is its probability.
-
-    The token that the mask replaced, if it is known, has an orange frame and shows its rank. If this token is not among
-    the candidates, it is added below them.
-
-    Args:
-        fill: one item of `Session.fill_mask`.
-        title: text above the bars.
-        zoom: end the axis at the longest bar instead of 100 %.
-        original: the text beside the bar of the token that the mask replaced, with {} for its rank.
-        lang: language of the default text.
+    The token that the mask replaced, if it is known, has an orange frame and its rank. With `zoom`, the axis ends at
+    the longest bar instead of 100 %.
     """
-    original = original or render("figure-original-rank", lang, rank="{}")
     candidates: list[Candidate | Original] = list(fill.candidates)
     original_token = fill.original
     if original_token and original_token.id not in {candidate.id for candidate in candidates}:
@@ -92,85 +79,62 @@ def mask_bars(
     best, candidates = candidates[:1], candidates[::-1]  # Plotly draws the first bar at the bottom
     is_original = [original_token is not None and candidate.id == original_token.id for candidate in candidates]
     probabilities = [candidate.probability for candidate in candidates]
-    figure = empty_figure(height=44 + 34 * len(candidates) + (32 if title else 0))
+    rank = render("figure-original-rank", lang, rank=f"{original_token.rank:,}") if original_token else ""
+    texts = [
+        f"{percent(probability)}  {escape_markup(rank)}" if framed else percent(probability)
+        for probability, framed in zip(probabilities, is_original, strict=True)
+    ]
+    figure = empty_figure(height=44 + 34 * len(candidates))
+    colours = [BLUE if candidate in best else GREY for candidate in candidates]
+    add_bars(figure, probabilities, [candidate.token for candidate in candidates], texts, colours)
+    figure.update_traces(marker_line={"color": ORANGE, "width": [3 * framed for framed in is_original]})
+    return figure.update_xaxes(
+        range=bar_range(probabilities, zoom, space=1.9 if any(is_original) else 1.2), visible=False
+    )
+
+
+def add_bars(
+    figure: go.Figure, lengths: Sequence[float], names: Sequence[str], texts: Sequence[str], colours: Sequence[str]
+) -> None:
+    """Add one horizontal bar for each name, from the bottom to the top, with a text behind it."""
+    # The axis has positions instead of names, which may be equal and which Plotly may read as numbers ("2024").
+    positions, labels = list(range(len(names))), [escape_markup(name) for name in names]
     figure.add_bar(
-        x=probabilities,
-        y=list(range(len(candidates))),
+        x=lengths,
+        y=positions,
         orientation="h",
-        marker={
-            "color": [BLUE if candidate in best else GREY for candidate in candidates],
-            "line": {"color": ORANGE, "width": [3 * framed for framed in is_original]},
-            "cornerradius": 4,
-        },
-        text=[
-            percent(probability) + (f"  {escape_markup(original.format(f'{original_token.rank:,}'))}" if framed else "")
-            for probability, framed in zip(probabilities, is_original, strict=True)
-        ],
+        marker={"color": colours, "cornerradius": 4},
+        text=texts,
         textposition="outside",
         cliponaxis=False,
-        customdata=[escape_markup(candidate.token) for candidate in candidates],
+        customdata=labels,
         hovertemplate="%{customdata}: %{text}<extra></extra>",
     )
-    # The axis has positions instead of tokens, which may be equal and which Plotly may read as numbers ("2024").
-    figure.update_yaxes(
-        tickvals=list(range(len(candidates))),
-        ticktext=[escape_markup(c.token) for c in candidates],
-        ticklabelstandoff=6,
-    )
-    figure.update_xaxes(range=bar_range(probabilities, zoom, space=1.9 if any(is_original) else 1.2), visible=False)
-    if title:
-        figure.update_layout(title={"text": escape_markup(title), "font": {"size": 15}}, margin={"t": 44})
-    return figure
+    figure.update_yaxes(tickvals=positions, ticktext=labels, ticklabelstandoff=6)
 
 
 def bar_range(probabilities: Sequence[float], zoom: bool, *, space: float) -> list[float]:
-    """Return the range of an axis of probabilities: 0 to 100 %, or 0 to the longest bar.
-
-    Args:
-        probabilities: the lengths of the bars, in 0..1.
-        zoom: whether the axis ends at the longest bar instead of 100 %.
-        space: a factor by which the axis is extended; above 1, it leaves space for a text after the bar.
-    """
+    """Return the range of an axis of probabilities, 0 to 100 %, or to the longest bar with `zoom`, times `space`."""
     return [0, (max(probabilities, default=1.0) or 1.0) * space if zoom else space]
 
 
-def span_curves(
-    answers: Answers,
-    passage: str,
-    *,
-    labels: tuple[str, str] | None = None,
-    shade: str | None = None,
-    axes: tuple[str, str] | None = None,
-    zoom: bool = False,
-    lang: str = DEFAULT,
-) -> go.Figure:
-    """Draw, for every word of the passage, the probability that the answer starts there, and that it ends there.
-
-    Args:
-        answers: from `Session.answer`.
-        passage: the text of the passage.
-        labels: names of the two curves.
-        shade: name of the shading over the words of the best answer.
-        axes: titles of the x and y axes.
-        zoom: end the y axis at the highest probability instead of 100 %.
-        lang: language of the default texts.
-    """
-    labels = labels or render_all(lang, "figure-start", "figure-end")
-    shade = shade or render("figure-answer", lang)
-    axes = axes or render_all(lang, "figure-passage-word", "figure-probability")
+def span_curves(answers: Answers, passage: str, *, zoom: bool = False, lang: str = DEFAULT) -> go.Figure:
+    """Draw, for every word of the passage, the probability that the answer starts there, and that it ends there."""
+    x_title, y_title = render_all(lang, "figure-passage-word", "figure-probability")
     words = [passage[start:end] for start, end in answers.words]
     positions = list(range(len(words)))
     figure = empty_figure(height=300)
-    for name, probabilities, colour, dash in zip(
-        labels, (answers.start_probs, answers.end_probs), (BLUE, ORANGE), ("solid", "dot"), strict=True
+    for name, probabilities, colour, dash, symbol in (
+        ("start", answers.start_probs, BLUE, "solid", "circle"),
+        ("end", answers.end_probs, ORANGE, "dot", "diamond"),
     ):
         figure.add_scatter(
             x=positions,
             y=list(probabilities),
-            name=escape_markup(name),
+            name=escape_markup(render(f"figure-{name}", lang)),
             mode="lines+markers" if len(positions) <= 120 else "lines",
             line={"color": colour, "width": 2.5, "dash": dash, "shape": "linear"},
-            marker={"size": 6, "symbol": "circle" if dash == "solid" else "diamond"},
+            marker={"size": 6, "symbol": symbol},
             fill="tozeroy",
             fillcolor=transparent(colour, 0.12),
             customdata=[escape_markup(shorten(word, 28)) for word in words],
@@ -182,37 +146,30 @@ def span_curves(
         ticktext=[escape_markup(shorten(word, 14)) for word in words[::step]],
         tickangle=-40,
         tickfont={"size": 12},
-        title={"text": escape_markup(axes[0]), "font": {"size": 13}},
+        title=escape_markup(x_title),
     )
     figure.update_yaxes(
-        range=bar_range((*answers.start_probs, *answers.end_probs), zoom, space=1.05),
+        range=bar_range((*answers.start_probs, *answers.end_probs), zoom, space=1.05), title=escape_markup(y_title),
         showgrid=True, gridcolor=GRID, tickformat=PERCENT_TICKS, nticks=5,
     )  # fmt: skip
-    figure.update_yaxes(title={"text": escape_markup(axes[1]), "font": {"size": 13}})
     figure.update_layout(hovermode="x unified", margin={"t": 40})
-    best = answers.answers[0] if answers.answers else None
-    if best:
+    for best in answers.answers[:1]:
         answer_words = [i for i, (start, end) in enumerate(answers.words) if start < best.end and end > best.start]
         if answer_words:
             figure.add_vrect(
                 answer_words[0] - 0.5, answer_words[-1] + 0.5, fillcolor=BLUE, opacity=0.3, line_width=0,
-                layer="below", name=escape_markup(shade), showlegend=True,
+                layer="below", name=escape_markup(render("figure-answer", lang)), showlegend=True,
             )  # fmt: skip
     return figure
 
 
-def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = None, lang: str = DEFAULT) -> go.Figure:
+def embedding_strips(embeddings: InputMap, *, lang: str = DEFAULT) -> go.Figure:
     """Draw the embeddings of every token and their normalised sum as heat maps, one row for each token.
 
-    Embeddings that the checkpoint does not have, which are zero, are left out. Each heat map has its own scale and
-    shows at most the first 96 dimensions. Blue is positive, orange negative.
-
-    Args:
-        embeddings: from `Session.embeddings`.
-        labels: titles of the four heat maps.
-        lang: language of the default titles.
+    Embeddings that the checkpoint does not have are left out. Each heat map has its own scale and at most 96
+    dimensions.
     """
-    labels = labels or render_all(lang, "figure-token", "figure-position", "figure-segment", "figure-sum")
+    labels = render_all(lang, "figure-token", "figure-position", "figure-segment", "figure-sum")
     all_parts = (embeddings.token_TH, embeddings.position_TH, embeddings.token_type_TH, embeddings.sum_TH)
     parts = [(values_TH, label) for values_TH, label in zip(all_parts, labels, strict=True) if np.any(values_TH)]
     tokens = [escape_markup(token) for token in token_labels(embeddings.tokens)]
@@ -241,26 +198,19 @@ def embedding_strips(embeddings: InputMap, *, labels: Sequence[str] | None = Non
             hovertemplate=escape_markup(label) + "<br>%{customdata} [%{x}]: %{z:.3f}<extra></extra>",
         )
         left = column * (width + gap)
-        figure.update_layout(
-            {
-                f"xaxis{suffix}": {
-                    "domain": [left, left + width],
-                    "anchor": "y",
-                    "side": "top",
-                    "title": {"text": escape_markup(label), "font": {"size": 13}, "standoff": 4},
-                    "showticklabels": False,
-                }
-            }
-        )
+        figure.layout[f"xaxis{suffix}"] = {
+            "domain": [left, left + width],
+            "anchor": "y",
+            "side": "top",
+            "showticklabels": False,
+            "title": {"text": escape_markup(label), "standoff": 4},
+        }
     figure.update_yaxes(tickvals=rows, ticktext=tokens, autorange="reversed", ticklabelstandoff=6)
     return figure
 
 
 def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str = DEFAULT) -> go.Figure:
-    """Draw one head as a heat map: the token of a row attends to that of a column with probability p.
-
-    The colour shows sqrt(p).
-    """
+    """Draw one head as a heat map: the token of a row attends to that of a column with probability p, as sqrt(p)."""
     probs_TT = np.asarray(attention.probs_LNTT[layer, head], float)
     tokens = [escape_markup(token) for token in token_labels(attention.tokens)]
     positions, ticks = list(range(len(tokens))), (0, 0.1, 0.25, 0.5, 1)
@@ -279,13 +229,7 @@ def attention_map(attention: AttentionMap, layer: int, head: int, *, lang: str =
 
 
 def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str = DEFAULT) -> go.Figure:
-    """Draw the attention scores of one token's query for every key, and their softmax.
-
-    Args:
-        neuron: from `Session.neuron`, the computation inside one head.
-        token: the position of the token whose query is shown; if None, the first token that is not special.
-        lang: language of the legend.
-    """
+    """Draw the attention scores of one token's query for every key, and their softmax."""
     if token is None or not 0 <= token < len(neuron.tokens):
         token = next((row.position for row in neuron.tokens if not row.special), 0)
     tokens = [escape_markup(label) for label in token_labels(neuron.tokens)]
@@ -309,12 +253,7 @@ def query_token_figure(neuron: NeuronMap, token: int | None = None, *, lang: str
 
 
 def nsp_gauge(answer: NextSentence, *, labels: tuple[str, str] | None = None) -> go.Figure:
-    """Draw the probabilities of both outcomes, such as IsNext and NotNext, as one bar of two parts.
-
-    Args:
-        answer: from `Session.next_sentence`.
-        labels: names of the two outcomes; `answer.outcomes` if None.
-    """
+    """Draw the probabilities of both outcomes, such as IsNext and NotNext, as one bar of two parts."""
     figure = empty_figure(height=112)
     shares = (answer.probability, 1 - answer.probability)
     for share, label, colour in zip(shares, labels or answer.outcomes, (BLUE, ORANGE), strict=True):
@@ -341,8 +280,8 @@ def escape_markup(text: str) -> str:
     >>> escape_markup("<b>x</b> %{y}")
     '&lt;b&gt;x&lt;/b&gt; %&#123;y}'
     """
-    visible = "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)
-    return escape(visible, quote=False).replace("%{", "%&#123;").encode("utf-8", "replace").decode()
+    visible = escape(show_control_characters(text), quote=False)
+    return visible.replace("%{", "%&#123;").encode("utf-8", "replace").decode()
 
 
 def empty_figure(height: int) -> go.Figure:
@@ -351,7 +290,7 @@ def empty_figure(height: int) -> go.Figure:
 
 
 def insert_number(name: str, number: object) -> str:
-    """Replace the {} of a name by a number. Where the number stands depends on the language.
+    """Replace the {} of a name by a number.
 
     >>> insert_number("layer {}", 3), insert_number("{}번 레이어", 3)
     ('layer 3', '3번 레이어')
@@ -360,35 +299,20 @@ def insert_number(name: str, number: object) -> str:
 
 
 def name_layer_and_head(axes: tuple[str, str] | None, lang: str) -> tuple[str, str]:
-    """Return the names of a layer and of a head in a map of heads, with {} for the number.
-
-    Args:
-        axes: the words for a head (columns) and a layer (rows).
-        lang: language of the default words.
-    """
+    """Return the names of a layer and of a head, with {} for the number; `axes` are the words for head and layer."""
     if axes:
         return f"{axes[1]} {{}}", f"{axes[0]} {{}}"
     return render("figure-layer-number", lang, layer="{}"), render("figure-head-number", lang, head="{}")
 
 
 def name_rows(figure: go.Figure, name: str, layers: Sequence[int]) -> None:
-    """Label the rows with numbered names such as "layer 3", from top to bottom.
-
-    These names replace an axis title, which Plotly would rotate, making Hangul unreadable.
-
-    Args:
-        figure: the figure.
-        name: the name of a row, with {} for its number.
-        layers: the number that each row shows.
-    """
+    """Label the rows with numbered names, from top to bottom; Plotly would rotate a title, making Hangul unreadable."""
     names = [insert_number(name, layer) for layer in layers]
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", ticklabelstandoff=6)
 
 
 def signs(values: np.ndarray, limit: float, min_share: float = 0.1) -> list[list[str]]:
-    """Return the sign of each value, to be written into its cell for readers without colour vision.
-
-    A value has no sign if its absolute value is below `min_share * limit`.
+    """Return the sign of each value, for readers without colour vision; "" below `min_share * limit`.
 
     >>> signs(np.array([[0.9, -0.5, 0.01]]), 1.0)
     [['+', '−', '']]

@@ -45,28 +45,21 @@ h1 {{ font: 600 20px/1.3 system-ui, sans-serif; margin: 0 0 16px; overflow-wrap:
 
 
 def attention_html(attention: AttentionMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """Write the attention view, with all layers, as one offline page.
-
-    `options` are those of `payload.AttentionPack.bytes`.
-    """
+    """Write the attention view, with all layers, as one offline page; see `AttentionPack.bytes` for the options."""
     return _page("attention", payload.AttentionPack(attention).complete_bytes(options), title, options)
 
 
 def neuron_html(neuron: NeuronMap, *, title: str | None = None, options: dict | None = None) -> str:
-    """Write the view *Inside one head* (queries, keys, scores; like bertviz's neuron view) as one offline page."""
+    """Write the view *Inside one head* (queries, keys, scores) as one offline page."""
     return _page("neuron", payload.neuron_bytes(neuron, options=options), title, options)
 
 
 def timeline_html(timeline: Timeline, *, title: str | None = None, log=(), options: dict | None = None) -> str:
-    """Write the view *Time machine*, which shows one text in every snapshot of a run, as one offline page.
-
-    `log` and `options` are those of `payload.timeline_bytes`.
-    """
+    """Write the view *Time machine*, which shows one text in every snapshot of a run, as one offline page."""
     return _page("timeline", payload.timeline_bytes(timeline, log=log, options=options), title, options)
 
 
 def _page(view: assets.View, data: bytes, title: str | None, options: dict | None) -> str:
-    """Write a page in the language of the options, with the name of the view as the default title."""
     lang = (options or {}).get("lang", DEFAULT)
     return payload_html(view, data, title or render(f"figure-title-{view}", lang), lang)
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from bertlab.config.languages import DEFAULT, list_message_ids, render
+from bertlab.config.text_table import measure_display_width
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.entity_spans import is_entity_scheme
 from bertlab.tasks.tag_prediction import Tags
-from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, empty_figure, escape_markup
+from bertlab.views.figures import BLUE, FAINT_TO_BLUE, GREY, GRID, ORANGE, add_bars, empty_figure, escape_markup
 from bertlab.views.numbers import SignedNumber, percent
 from bertlab.views.palette import PALETTE, transparent
 from bertlab.views.passage import PASSAGE_STYLE, escape_html
-from bertlab.views.shortening import display_width, shorten
+from bertlab.views.shortening import shorten
 
 if TYPE_CHECKING:
     from bertlab.abilities.results import WordEffects
@@ -31,28 +32,15 @@ def label_bars(prediction: Classification) -> go.Figure:
     label_shares = prediction.labels[::-1]
     probabilities = [share.probability for share in label_shares]
     figure = empty_figure(height=44 + 40 * len(label_shares))
-    figure.add_bar(
-        x=probabilities, y=list(range(len(label_shares))), orientation="h",
-        marker={"color": [BLUE if share == prediction.best else GREY for share in label_shares], "cornerradius": 4},
-        text=[percent(probability) for probability in probabilities], textposition="outside", cliponaxis=False,
-        customdata=[escape_markup(share.label) for share in label_shares],
-        hovertemplate="%{customdata}: %{text}<extra></extra>",
-    )  # fmt: skip
-    figure.update_yaxes(
-        tickvals=list(range(len(label_shares))), ticklabelstandoff=6,
-        ticktext=[escape_markup(shorten(share.label, 28)) for share in label_shares],
-    )  # fmt: skip
-    figure.update_xaxes(range=[0, 1.18], visible=False)
-    return figure
+    colours = [BLUE if share == prediction.best else GREY for share in label_shares]
+    names = [share.label for share in label_shares]
+    add_bars(figure, probabilities, names, list(map(percent, probabilities)), colours)
+    figure.update_yaxes(ticktext=[escape_markup(shorten(name, 28)) for name in names])
+    return figure.update_xaxes(range=[0, 1.18], visible=False)
 
 
 def value_scale(prediction: Classification, value_range: tuple[float, float]) -> go.Figure:
-    """Draw a predicted value on the scale of the training data; a value outside it is drawn at the nearer end.
-
-    Args:
-        prediction: the prediction of a regression model.
-        value_range: the smallest and the largest value of the training data.
-    """
+    """Draw a predicted value on the scale of the training data; a value outside it is drawn at the nearer end."""
     figure = empty_figure(height=104)
     low, high = value_range
     position = min(max(prediction.value, low), high)
@@ -73,13 +61,7 @@ def value_scale(prediction: Classification, value_range: tuple[float, float]) ->
 
 
 def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFAULT) -> go.Figure:
-    """Draw one bar for each word: upward and blue if the word helps the prediction, downward and orange if it hurts.
-
-    Args:
-        effects: from `Session.word_effects`.
-        axis: title of the y axis; "decrease in log-odds" in `lang` if None.
-        lang: language of the default axis title, used if `axis` is None.
-    """
+    """Draw one bar for each word: upward and blue if the word helps the prediction, downward and orange if it hurts."""
     word_effects = [word.effect for word in effects.words]
     figure = empty_figure(height=280)
     figure.add_bar(
@@ -95,14 +77,9 @@ def word_bars(effects: WordEffects, *, axis: str | None = None, lang: str = DEFA
 
 
 def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) -> str:
-    """Write the text, with every word shaded by its effect on the prediction.
+    """Write the text (the `second` one of a pair), with every word shaded by its effect on the prediction.
 
     A word that helps is blue with a solid underline, one that hurts is orange with a dotted underline.
-
-    Args:
-        text: the first or the second text.
-        effects: from `Session.word_effects`; the word with the largest effect in either text has the strongest shade.
-        second: whether `text` is the second one.
     """
     largest = max((abs(word.effect) for word in effects.words), default=0.0) or 1.0
     parts, cursor = [], 0
@@ -123,10 +100,9 @@ def word_effects_html(text: str, effects: WordEffects, *, second: bool = False) 
 
 
 def tagged_html(text: str, tags: Tags, *, lang: str = DEFAULT) -> str:
-    """Write the text with its entities marked and named; if the tags do not mark entities, every word with its tag.
+    """Write the text with its entities marked and named, or every word with its tag if the tags mark no entities.
 
-    Hovering over a marked part shows the meaning of its entity type, in the language `lang`, and the probabilities of
-    its tags.
+    The title of a marked part is the meaning of its entity type and the probabilities of its tags.
     """
     descriptions = describe_entity_types(tags, lang)
     probabilities_by_span = {
@@ -172,10 +148,7 @@ def entity_types(tags: Tags) -> Sequence[str]:
 
 
 def describe_entity_types(tags: Tags, lang: str = DEFAULT) -> dict[str, str]:
-    """Explain the abbreviations that a tagger uses for entity types.
-
-    Returns:
-        entity type -> its description; types that the message files do not explain are left out.
+    """Explain the abbreviations that a tagger uses for entity types -> {type: description}.
 
     >>> describe_entity_types(Tags(("O", "B-PS", "I-PS", "B-product"), (), ()))
     {'PS': 'PS: person'}
@@ -209,7 +182,7 @@ def tag_heat(tags: Tags) -> go.Figure:
 def _label_columns(figure: go.Figure, words: Sequence[str]) -> None:
     """Label columns with words, which are rotated if they would not fit on a phone."""
     names = [shorten(word, 14) for word in words]
-    total_width = sum(display_width(name) + 2 for name in names)
+    total_width = sum(measure_display_width(name) + 2 for name in names)
     angle = 0 if total_width <= 36 else -60 if len(names) <= 16 else -90
     figure.update_xaxes(
         tickvals=list(range(len(names))), ticktext=list(map(escape_markup, names)), tickangle=angle,
@@ -218,6 +191,5 @@ def _label_columns(figure: go.Figure, words: Sequence[str]) -> None:
 
 
 def _format_top_labels(probabilities: dict[str, float]) -> str:
-    """List the three most probable labels with their probabilities."""
     best = sorted(probabilities.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{label} {percent(probability)}" for label, probability in best)

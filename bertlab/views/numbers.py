@@ -11,7 +11,7 @@ def percent(share: float) -> str:
 
 
 class SignedNumber(float):
-    """A number whose minus sign is formatted as U+2212, which is as wide as a plus sign.
+    """A number whose minus sign is as wide as a plus sign, U+2212.
 
     >>> f"{SignedNumber(-0.25):.1f}"
     '−0.2'
@@ -22,7 +22,7 @@ class SignedNumber(float):
 
 
 def signed(value: float, decimals: int) -> str:
-    """Format a change with its sign and some decimals; the minus sign is as wide as the plus sign.
+    """Format a change with its sign.
 
     >>> signed(-0.25, 1), signed(3, 2)
     ('−0.2', '+3.00')

@@ -1,23 +1,10 @@
 """The colours of every view: one file, `static/palette.json`, read here and, through `assets`, by JavaScript.
 
-Blue means helpful, positive or first; orange means harmful, negative or second; grey is for comparison. The
-environment variable `BERTLAB_PALETTE` names a JSON file whose entries replace those of the shipped palette.
+Blue means helpful, positive or first; orange means harmful, negative or second; grey is for comparison. A JSON file
+whose path is in `BERTLAB_PALETTE` replaces entries.
 
-    blue, orange, grey   the colours with a meaning
-    series               the colours of curves, in the order of their use
-    marks                the colours of marked text: answers, entities, sentences
-    grid                 the grid lines of a figure
-    diverging            a scale from orange (−1) through transparent (0) to blue (1)
-    sequential           a scale from transparent (0) to blue (1)
-    themes               the light and the dark colours of the canvas views: ink, ground (background), accent, search
-                         results, sentences A and B, signed values, the ramp of probabilities, and two
-                         lists of colours for heads: for up to 12 and for up to 16
-
-The colours of the series and of the heads were found by a search. Among colours that stand out from a light and a dark
-background, they have the largest minimum OKLab distance under normal vision and under simulated protanopia,
-deuteranopia and tritanopia.
-
-Both scales, diverging and sequential, are drawn on light and on dark backgrounds, so the contrast of a colour to both
+Among colours that stand out from a light and a dark background, those of series and heads have the largest minimum
+OKLab distance under normal vision, protanopia, deuteranopia and tritanopia. The contrast of a scale's colours to both
 backgrounds must grow with the absolute value.
 """
 

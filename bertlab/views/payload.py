@@ -26,44 +26,34 @@ if TYPE_CHECKING:
     from bertlab.abilities.timeline.compute import Timeline
 
 MAGIC = b"BLAB"  # the first bytes of every payload
-# attention maps with at most this many probabilities are sent as a whole, larger ones a few heads at a time
-MAX_UNSPLIT_PROBABILITIES = 12 * 12 * 128 * 128
+MAX_UNSPLIT_PROBABILITIES = 12 * 12 * 128 * 128  # larger maps are sent a few heads at a time
 MAX_UNSPLIT_BYTES = 940_000  # maximum total size of the compressed blocks of a map that is sent as a whole
-# maps of at most this many probabilities are sent with 16 bits per probability
-MAX_16_BIT_PROBABILITIES = MAX_UNSPLIT_BYTES // 2
-# The powers to choose from: a probability p is stored in one byte, as round(255 p^power); see `AttentionPack`.
-POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
+MAX_16_BIT_PROBABILITIES = MAX_UNSPLIT_BYTES // 2  # larger maps have one byte per probability
+POWERS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)  # see `AttentionPack`
 THUMBNAIL_SIDE = 64  # how many rows, and how many columns, a thumbnail has
 
 
 class AttentionPack:
     """A compressed attention map, sent as a whole or a few heads at a time. Immutable.
 
-    Packing takes one pass over the probabilities. After that, sending a part only requires compressing that part.
+    Packing takes one pass over the probabilities; after that, only the part to send is compressed.
 
     In maps of up to 470,000 probabilities (12 layers of 12 heads, and 57 tokens), a probability has 16 bits and an
     error of at most 0.00001. In longer maps, one byte holds round(255 p^power). The power is 0.5 if the map is sent in
     parts; otherwise it is the smallest of `POWERS` whose codes fit into `MAX_UNSPLIT_BYTES`, because small powers
-    distinguish small probabilities better: at 0.5 the error is at most sqrt(p) / 255 (0.0004 at p = 0.01), at 1 it is
-    at most 0.002 everywhere. The error never exceeds 0.004.
-
-    Args:
-        attention: from `Session.attention`.
-
-    Raises:
-        BertlabError: the shape of the probabilities does not match the number of tokens.
+    distinguish small probabilities better: at 0.5 the error is at most sqrt(p) / 255, at 1 it is at most 0.002
+    everywhere.
     """
 
     def __init__(self, attention: AttentionMap):
         probs_LNTT = np.asarray(attention.probs_LNTT, np.float32)
-        self.num_layers, self.num_heads, num_tokens = _check_shape(attention)
+        shape, num_tokens = probs_LNTT.shape, len(attention.tokens)
+        if len(shape) != 4 or shape[2:] != (num_tokens, num_tokens):
+            raise BertlabError("view-shape-mismatch", tokens=num_tokens, shape=str(shape))
+        self.num_layers, self.num_heads = shape[:2]
         self.is_sent_in_parts = probs_LNTT.size > MAX_UNSPLIT_PROBABILITIES
-        header = {
-            "kind": "attention",
-            **_token_fields(attention.tokens),
-            "layers": self.num_layers,
-            "heads": self.num_heads,
-        }
+        sizes = {"layers": self.num_layers, "heads": self.num_heads}
+        header = {"kind": "attention", **_token_fields(attention.tokens), **sizes}
         # a weighted sum over the keys depends on every probability and is much faster to hash than all of them
         weights_T = np.sin(np.arange(1, num_tokens + 1, dtype=np.float32))
         header["id"] = _hash(json.dumps(header).encode(), np.ascontiguousarray(probs_LNTT @ weights_T).tobytes())
@@ -84,16 +74,14 @@ class AttentionPack:
         return bool(self._thumbnails)
 
     def bytes(self, state: dict | None = None, options: dict | None = None) -> bytes:
-        """Return the payload that the view needs to show `state`.
+        """Return the payload that the view needs to show `state`, the state that it reports.
 
         A map of at most 12 x 12 x 128 x 128 probabilities is sent as a whole, in 1 MB or less. For a longer one, the
         payload has the overview (every head reduced to 64 x 64 by maxima) and the heads of one layer that the state
-        shows in full. When the user opens other heads, the view reports a new state, which the host passes to another
-        call.
+        shows in full; for other heads, the host calls this again.
 
         Args:
-            state: the state that the view reports; invalid values are replaced by defaults.
-            options: options of the view: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines}.
+            options: {"state": {...}, "lang": "en" | "ko", "labels": {...}, "code": lines}.
         """
         if not self.is_sent_in_parts:
             return self.complete_bytes(options)
@@ -111,18 +99,10 @@ class AttentionPack:
         return _assemble(dict(self._header), [*self._thumbnails, *blocks], options)
 
     def visible_heads(self, state: dict) -> tuple[int, tuple[int, ...]]:
-        """Return the layer and the heads that a state shows in full.
-
-        If a map that is sent in parts is shown as lines, which is the initial view without an overview, these are the
-        selected heads. In all other cases, only the open head is returned.
-        """
-        layer, head = (
-            _clamp_index(state.get(name), limit)
-            for name, limit in (("layer", self.num_layers), ("head", self.num_heads))
-        )
-        if not self.is_sent_in_parts or (
-            state.get("view") != "lines" and (self._thumbnails or state.get("view") in ("grid", "matrix"))
-        ):
+        """Return the layer and the heads that a state shows in full: the selected ones in the view of lines, or one."""
+        layer, head = _clamp_index(state.get("layer"), self.num_layers), _clamp_index(state.get("head"), self.num_heads)
+        shows_one = state.get("view") in ("grid", "matrix") or (self._thumbnails and state.get("view") != "lines")
+        if not self.is_sent_in_parts or shows_one:
             return layer, (head,)
         selected = state.get("heads")
         selected = [n for n in range(self.num_heads) if n in selected] if isinstance(selected, list) else []
@@ -130,27 +110,15 @@ class AttentionPack:
 
 
 def neuron_bytes(neuron: NeuronMap, *, options: dict | None = None) -> bytes:
-    """Return the payload of the neuron view: queries, keys, scores and probabilities of one head in float32.
-
-    Raises:
-        BertlabError: the shape of an array does not match the number of tokens.
-    """
-    size = len(neuron.tokens)
-    for vectors_TD in (neuron.query_TD, neuron.key_TD):
-        if vectors_TD.shape != (size, neuron.query_TD.shape[1]):
-            raise BertlabError("view-shape-mismatch", tokens=size, shape=str(vectors_TD.shape))
-    for values_TT in (neuron.scores_TT, neuron.probs_TT):
-        if values_TT.shape != (size, size):
-            raise BertlabError("view-shape-mismatch", tokens=size, shape=str(values_TT.shape))
+    """Return the payload of the neuron view: queries, keys, scores and probabilities of one head in float32."""
+    T, D = len(neuron.tokens), neuron.query_TD.shape[1]
     arrays = {"query": neuron.query_TD, "key": neuron.key_TD, "scores": neuron.scores_TT, "probs": neuron.probs_TT}
+    for array, columns in zip(arrays.values(), (D, D, T, T), strict=True):
+        if array.shape != (T, columns):
+            raise BertlabError("view-shape-mismatch", tokens=T, shape=str(array.shape))
     raw = {name: np.ascontiguousarray(array, "<f4").tobytes() for name, array in arrays.items()}
-    header = {
-        "kind": "neuron",
-        **_token_fields(neuron.tokens),
-        "layer": neuron.layer,
-        "head": neuron.head,
-        "dimensions": neuron.query_TD.shape[1],
-    }
+    place = {"layer": neuron.layer, "head": neuron.head, "dimensions": D}
+    header = {"kind": "neuron", **_token_fields(neuron.tokens), **place}
     header["id"] = _hash(json.dumps(header).encode(), *raw.values())
     return _assemble(header, [({"name": name}, zlib.compress(data, 1)) for name, data in raw.items()], options)
 
@@ -160,16 +128,8 @@ def timeline_bytes(
 ) -> bytes:
     """Return the payload of the view *Time machine*, which shows a text in every snapshot of a training run.
 
-    The payload has the training curve and, for every snapshot, the attention of all heads, the candidates for each mask
-    and the probability that B follows A.
-
-    A byte holds round(255 sqrt(p)), so that the error of a probability p is at most sqrt(p) / 255.
-
-    Args:
-        timeline: from `explore.timeline`.
-        title: the name of the run.
-        log: rows of the run's log; the curve shows their steps and losses.
-        options: as for `AttentionPack.bytes`.
+    A byte holds round(255 sqrt(p)), so that the error of a probability p is at most sqrt(p) / 255. The training curve
+    shows the steps of `log`, rows of the run's log.
     """
     layers, heads = timeline.probs[0].shape[:2]
     curve = [row for row in log if "loss" in row]
@@ -201,11 +161,7 @@ def with_options(payload: bytes, options: dict | None) -> bytes:
 
 
 def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
-    """Return the header and the decompressed blocks of a payload.
-
-    Raises:
-        BertlabError: the bytes are not a payload.
-    """
+    """Return the header and the decompressed blocks of a payload."""
     header, body = _split_header(payload)
     blocks, offset = [], 0
     for block in header["blocks"]:
@@ -214,16 +170,7 @@ def unpack(payload: bytes) -> tuple[dict, list[bytes]]:
     return header, blocks
 
 
-def _check_shape(attention: AttentionMap) -> tuple[int, int, int]:
-    """Check the shape of the probabilities, and return the numbers of layers, heads and tokens."""
-    shape = attention.probs_LNTT.shape
-    if len(shape) != 4 or shape[2] != shape[3] or shape[2] != len(attention.tokens):
-        raise BertlabError("view-shape-mismatch", tokens=len(attention.tokens), shape=str(shape))
-    return shape[0], shape[1], shape[2]
-
-
 def _token_fields(tokens: tuple[TokenRow, ...]) -> dict:
-    """Make the fields of a header that describe the tokens."""
     words = word_indices(tokens)
     return {
         "tokens": token_labels(tokens),
@@ -240,11 +187,7 @@ def _clamp_index(value, limit: int) -> int:
 
 
 class _Coder:
-    """Encodes probabilities as bytes on the finest scale that fits `MAX_UNSPLIT_BYTES`; see `AttentionPack`.
-
-    The header of a payload contains `scale` (bytes of a probability, and power) and `error` (the largest error of a
-    probability).
-    """
+    """Encodes probabilities as bytes on the finest scale that fits `MAX_UNSPLIT_BYTES`; see `AttentionPack`."""
 
     def __init__(self, probs_LNTT: np.ndarray):
         if probs_LNTT.size <= MAX_16_BIT_PROBABILITIES:
@@ -254,12 +197,8 @@ class _Coder:
         if probs_LNTT.size <= MAX_UNSPLIT_PROBABILITIES:
             # the compressed size is estimated by the entropy of the codes that each power gives
             counts = np.bincount(_quantise(probs_LNTT).ravel(), minlength=65536)
-            fitting_powers = (
-                p
-                for p in POWERS
-                if _total_entropy(np.bincount(_make_code_table(p), counts, 256)) / 8 <= MAX_UNSPLIT_BYTES
-            )
-            power = next(fitting_powers, POWERS[-1])
+            bits = ((p, _total_entropy(np.bincount(_make_code_table(p), counts, 256))) for p in POWERS)
+            power = next((p for p, total in bits if total <= 8 * MAX_UNSPLIT_BYTES), POWERS[-1])
         self.scale, self.error, self.table = {"bytes": 1, "power": power}, 0.004, _make_code_table(power)
 
     def __call__(self, probs: np.ndarray) -> bytes:
@@ -280,13 +219,12 @@ def _make_code_table(power: float) -> np.ndarray:
 
 
 def _total_entropy(counts: np.ndarray) -> float:
-    """Return the total number of bits of symbols with these counts: the entropy of a symbol times their number."""
+    """Return the entropy of a symbol times their number, in bits."""
     counts = counts[counts > 0]
     return float(-(counts * np.log2(counts / counts.sum())).sum())
 
 
 def _make_thumbnails(probs_LNTT: np.ndarray) -> np.ndarray:
-    """Reduce every attention map to `THUMBNAIL_SIDE` rows and columns by maxima."""
     size = probs_LNTT.shape[-1]
     # token i is in bin floor(i * THUMBNAIL_SIDE / size), the same rule as in static/data.js
     starts = -(-np.arange(THUMBNAIL_SIDE) * size // THUMBNAIL_SIDE)
@@ -301,12 +239,12 @@ def _compress(raw: bytes) -> bytes:
 
 
 def _round_finite(value) -> float | None:
-    """Round a number to four decimals; None if it is infinite, NaN, or no number."""
+    """Round a number to four decimals; None if it is not finite."""
     return round(float(value), 4) if isinstance(value, int | float) and np.isfinite(value) else None
 
 
 def _hash(*parts: bytes) -> str:
-    """Compute the id of a payload, by which a view recognises a new one."""
+    """Compute the id by which a view recognises a new payload."""
     digest = hashlib.blake2b(digest_size=12)
     for part in parts:
         digest.update(part)
@@ -314,20 +252,17 @@ def _hash(*parts: bytes) -> str:
 
 
 def _assemble(header: dict, blocks: list[tuple[dict, bytes]], options: dict | None) -> bytes:
-    """Make a payload of a header and of blocks, each given by its fields in the header and its compressed bytes."""
     header["blocks"] = [{**fields, "bytes": len(packed)} for fields, packed in blocks]
     header["options"] = options or {}
     return _join(header, b"".join(packed for _, packed in blocks))
 
 
 def _join(header: dict, body: bytes) -> bytes:
-    """Write a complete header and the body, which is all blocks, as one payload."""
     text = json.dumps(header, separators=(",", ":")).encode()
     return MAGIC + struct.pack("<I", len(text)) + text + body
 
 
 def _split_header(payload: bytes) -> tuple[dict, bytes]:
-    """Split a payload into its header and its body."""
     if payload[:4] != MAGIC or len(payload) < 8:
         raise BertlabError("view-payload-invalid")
     size = struct.unpack("<I", payload[4:8])[0]

@@ -1,11 +1,7 @@
 """Write bytes as printable ASCII text that an HTML page can contain, a quarter longer than the bytes.
 
-Base64 writes 6 bits per character, this module 13 bits as two digits in base 91 (91 * 91 >= 2 ** 13), so its text is
-shorter by 8 %. No digit is written as "<", so no script element that contains the text ends early. Like base64, the
-text survives every editor and mail program. Control characters or letters beyond ASCII would make it shorter still
-(7 bits per character), but not every program leaves them as they are.
-
-`static/live/weights.js` reads the text.
+13 bits become two digits in base 91 (91 * 91 >= 2 ** 13), 8 % less text than base64. No digit is "<", so no script
+element ends early. `static/live/weights.js` reads the text.
 """
 
 import numpy as np
@@ -16,7 +12,7 @@ BLOCK = 13  # how many bytes become 16 characters
 
 
 def encode_printable(data: bytes) -> str:
-    """Encode bytes. Zero bytes are appended until the length of the data is divisible by `BLOCK`.
+    """Encode bytes, with zero bytes appended until their number is divisible by `BLOCK`.
 
     >>> encode_printable(bytes(13)) == "#" * 16
     True

@@ -10,18 +10,9 @@ MODULE = 8  # side of a module in pixels
 
 
 def qr_code(link: str) -> str:
-    """Draw a link as a QR code.
+    """Draw a link as a QR code, dark on white for every camera -> data URI of an SVG image.
 
-    The code is dark on a white ground in every theme, because not all cameras read a light code on a dark ground.
-
-    Args:
-        link: the address; it may have up to about 2,900 characters.
-
-    Returns:
-        The address (data URI) of an SVG image, for the `src` of an `<img>`.
-
-    Raises:
-        TextError: the link is too long for a QR code.
+    Raises TextError if the link is too long (more than about 2,900 characters).
 
     >>> qr_code("http://192.168.0.7:8501/attention").startswith("data:image/svg+xml")
     True

@@ -1,21 +1,13 @@
 """Shorten texts to fit in a figure or a table, by their number of characters or by their width on the screen."""
 
 from itertools import accumulate
-from unicodedata import east_asian_width
+
+from bertlab.config.text_table import measure_display_width
 
 
 def shorten(text: str, max_length: int) -> str:
     """Shorten a text to at most `max_length` characters, including an ellipsis."""
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
-
-
-def display_width(text: str) -> int:
-    """Return how many Latin letters are as wide as a text; wide East Asian characters count twice.
-
-    >>> display_width("mill"), display_width("방앗간")
-    (4, 6)
-    """
-    return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
@@ -26,9 +18,9 @@ def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
     >>> shorten_to_width("whale oil, later paraffin", 15, tail=6)
     'whale oi…raffin'
     """
-    if display_width(text) <= max_width:
+    if measure_display_width(text) <= max_width:
         return text
     ending = text[len(text) - tail :]
-    max_beginning_width = max_width - display_width(ending) - 1  # the ellipsis takes the remaining letter
-    widths = accumulate(map(display_width, text))
+    max_beginning_width = max_width - measure_display_width(ending) - 1  # the ellipsis takes the remaining letter
+    widths = accumulate(map(measure_display_width, text))
     return text[: sum(width <= max_beginning_width for width in widths)] + "…" + ending

@@ -1,6 +1,6 @@
 """Format predictions and attention as lines for a terminal: aligned columns, bars, answers marked in their passage.
 
-Control characters in a text are replaced, so that the text cannot move the cursor or change colours.
+Control characters are replaced, so that no text can move the cursor or change colours.
 
 Shape legend: T tokens, N heads, L layers.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertlab.config.text_table import format_table, measure_display_width
+from bertlab.config.text_table import format_table
 from bertlab.views.numbers import percent
 from bertlab.views.token_labels import token_labels
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bertlab.abilities.results import AttentionMap
 
 BAR_WIDTH = 24  # maximum width of a bar, in columns of the terminal
+_BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # change the direction of a text
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index n: a bar of n eighths of a column
 
 
@@ -35,11 +36,7 @@ def attention_lines(
 ) -> list[str]:
     """Format the largest attention weight of every head, or, for a single head, the three largest of every token.
 
-    Args:
-        attention: from `Session.attention`.
-        layer: show only this layer; all layers if None.
-        head: show only this head of each layer; all heads if None.
-        special_tokens: include [CLS] and [SEP], which receive most of the attention of many heads.
+    [CLS] and [SEP], which receive most of the attention of many heads, are left out without `special_tokens`.
     """
     names = [make_printable(label) for label in token_labels(attention.tokens)]
     positions = [row.position for row in attention.tokens if special_tokens or not row.special]
@@ -62,7 +59,7 @@ def attention_lines(
 
 
 def bar(share: float, width: int = BAR_WIDTH) -> str:
-    """Draw a share in 0..1 as a bar of at most `width` columns. NaN, the result of an overflow, has no bar.
+    """Draw a share in 0..1 as a bar of at most `width` columns; NaN, the result of an overflow, has no bar.
 
     >>> bar(0.5, 3), bar(1.0, 3), bar(float("nan"))
     ('█▌', '███', '')
@@ -73,31 +70,13 @@ def bar(share: float, width: int = BAR_WIDTH) -> str:
     return "█" * full + _EIGHTHS[eighths].strip()
 
 
-def shorten(text: str, width: int) -> str:
-    """Shorten a text to at most `width` columns, with an ellipsis.
-
-    >>> shorten("a green teapot", 8)
-    'a green…'
-    """
-    if measure_display_width(text) <= width:
-        return text
-    while measure_display_width(text) > width - 1:
-        text = text[:-1]
-    return f"{text}…"
-
-
 def make_printable(text: str) -> str:
     """Return a text as one printable line: tabs and line breaks become spaces, control characters become �.
 
     >>> make_printable("red\\x1b[31m\\nand\\tgreen \\u202e.")
     'red�[31m and green �.'
     """
-    return "".join(" " if c.isspace() else "�" if _is_control(c) else c for c in text)
-
-
-def _is_control(character: str) -> bool:
-    """Whether a character is a control character, a lone surrogate, or one that changes the direction of a text."""
-    return (
-        unicodedata.category(character) in ("Cc", "Cs")
-        or character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    return "".join(
+        " " if c.isspace() else "�" if unicodedata.category(c) in ("Cc", "Cs") or c in _BIDIRECTIONAL else c
+        for c in text
     )

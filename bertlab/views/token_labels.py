@@ -9,17 +9,20 @@ if TYPE_CHECKING:
     from bertlab.abilities.results import TokenRow
 
 
+def show_control_characters(text: str) -> str:
+    """Replace control characters by symbols such as ␉."""
+    return "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)
+
+
 def token_labels(tokens: Iterable[TokenRow]) -> list[str]:
-    """Return tokens as readable text, in which symbols such as ␉ replace control characters."""
-    return [_show_control_characters(row.token) for row in tokens]
+    return [show_control_characters(row.token) for row in tokens]
 
 
 def word_indices(tokens: Iterable[TokenRow]) -> list[int]:
-    """Return, for each token, the index of its word in the text, counted from 0; each special token is a word.
+    """Return, for each token, the index of its word in the text; each special token is a word.
 
-    A token that begins with ## continues a word (WordPiece). In vocabularies that mark the first token of a word
-    (Ġ, ▁), a token without the mark that begins with a letter or digit continues a word if it directly follows another
-    letter or digit.
+    A token that begins with ## continues a word (WordPiece). In vocabularies that mark the first token of a word (Ġ,
+    ▁), a token without the mark that begins with a letter or digit continues a word if it directly follows another.
 
     >>> from bertlab.abilities.results import TokenRow
     >>> word_indices([TokenRow(0, 5, "lamp", 0, 4, 0, False), TokenRow(1, 6, "##s", 4, 5, 0, False)])
@@ -39,7 +42,3 @@ def word_indices(tokens: Iterable[TokenRow]) -> list[int]:
         indices.append((indices[-1] if indices else -1) + (not continues_word))
         previous = row
     return indices
-
-
-def _show_control_characters(text: str) -> str:
-    return "".join(chr(0x2400 + ord(letter)) if ord(letter) < 32 else letter for letter in text)

@@ -6,7 +6,7 @@ Shape legend: B batch, T tokens.
 import torch
 import transformers
 
-from bertlab.checkpoints.maps import hf_to_state
+from bertlab.checkpoints.maps import find_heads, hf_to_state
 from bertlab.config.config import ModelConfig
 from bertlab.nn.bert import Bert
 from bertlab.text.batch import Batch
@@ -35,7 +35,8 @@ def oracle(kind=transformers.BertForPreTraining, config: ModelConfig = CONFIG):
 
 def ours(hf, config: ModelConfig = CONFIG, kind: type[Bert] = Bert) -> Bert:
     """Our model of the class `kind`, with the weights of a model of `transformers`."""
-    state, heads = hf_to_state(hf.state_dict(), config)
+    heads = find_heads(hf.state_dict(), config.family, {})
+    state = hf_to_state(hf.state_dict(), config, heads)
     model = kind(config, heads)
     missing, unexpected = model.load_state_dict(state, strict=False)
     assert not unexpected

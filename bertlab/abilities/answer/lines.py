@@ -6,7 +6,8 @@ import sys
 from bertlab.config.text_table import format_table
 from bertlab.tasks.span.answer import Answers
 from bertlab.views.numbers import percent
-from bertlab.views.terminal import bar, make_printable, shorten
+from bertlab.views.shortening import shorten_to_width
+from bertlab.views.terminal import bar, make_printable
 
 CONTEXT_CHARACTERS = 160  # characters of the passage that are shown before an answer, and as many after it
 
@@ -40,9 +41,8 @@ def answer_lines(passage: str, answers: Answers) -> list[str]:
         ]
     rows = [("answer", "", "probability", "score", "characters")]
     for answer in answers.answers:
-        characters = f"{answer.start}-{answer.end}"
-        rows.append((shorten(make_printable(answer.text), 48), bar(answer.probability), percent(answer.probability),
-                     f"{answer.score:.2f}", characters))  # fmt: skip
+        text, share = shorten_to_width(make_printable(answer.text), 48), answer.probability
+        rows.append((text, bar(share), percent(share), f"{answer.score:.2f}", f"{answer.start}-{answer.end}"))
     share = answers.no_answer_probability
     rows.append(("(no answer)", bar(share), percent(share), f"{answers.no_answer_score:.2f}", ""))
     lines += format_table(rows, "<<>>>")

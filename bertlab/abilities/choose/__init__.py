@@ -41,9 +41,10 @@ class Choose(Prediction["list[Choice]"]):
         return Query("choose", inputs, lambda outputs: make_choices(self.choices, torch.cat(outputs)))
 
     def lines(self, result: list[Choice]) -> list[str]:
-        from bertlab.views.terminal import make_printable, probability_table, shorten
+        from bertlab.views.shortening import shorten_to_width
+        from bertlab.views.terminal import make_printable, probability_table
 
-        rows = [(shorten(make_printable(choice.text), 64), choice.probability) for choice in result]
+        rows = [(shorten_to_width(make_printable(choice.text), 64), choice.probability) for choice in result]
         return [make_printable(self.context), "", *probability_table(rows)]
 
     def as_json(self, result: list[Choice]) -> dict:

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from bertlab.abilities.results import HeadEffects, Lens, PredictionChange
 from bertlab.config.languages import DEFAULT, render, render_all
+from bertlab.config.text_table import measure_display_width
 from bertlab.views.figures import (
     BLUE,
     DIVERGING,
@@ -26,7 +27,7 @@ from bertlab.views.figures import (
     name_rows,
 )
 from bertlab.views.numbers import percent, signed
-from bertlab.views.shortening import display_width, shorten, shorten_to_width
+from bertlab.views.shortening import shorten, shorten_to_width
 from bertlab.views.token_labels import token_labels
 
 MAX_LABELLED_POSITIONS = 48  # with more positions the cells are too narrow for text
@@ -86,7 +87,7 @@ def before_after(
 def _break_title(title: str) -> str:
     """Escape a title, and break it before a bracket or shorten it if it is too long for one line."""
     name, bracket, rest = title.partition("(")
-    lines = [name, bracket + rest] if name and bracket and display_width(title) > MAX_TITLE_WIDTH else [title]
+    lines = [name, bracket + rest] if name and bracket and measure_display_width(title) > MAX_TITLE_WIDTH else [title]
     return "<br>".join(escape_markup(shorten_to_width(line, MAX_TITLE_WIDTH, tail=6)) for line in lines)
 
 

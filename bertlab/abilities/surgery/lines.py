@@ -8,7 +8,8 @@ from math import exp
 from bertlab.abilities.results import HeadEffects, JointFill, Lens, PredictionChange
 from bertlab.config.text_table import format_table
 from bertlab.views.numbers import percent
-from bertlab.views.terminal import bar, make_printable, shorten
+from bertlab.views.shortening import shorten_to_width
+from bertlab.views.terminal import bar, make_printable
 from bertlab.views.token_labels import token_labels
 
 
@@ -31,7 +32,7 @@ def prediction_change_lines(change: PredictionChange) -> list[str]:
     for index, outcome in enumerate(change.outcomes):
         mark = ">" if index == change.top else ""
         difference = outcome.log_odds_after - outcome.log_odds_before
-        name = shorten(make_printable(outcome.label) or "(no answer)", 40)
+        name = shorten_to_width(make_printable(outcome.label) or "(no answer)", 40)
         rows.append(
             (mark, name, percent(outcome.before), percent(outcome.after), bar(outcome.after), f"{difference:+.2f}")
         )
@@ -48,7 +49,7 @@ def lens_lines(lens: Lens) -> list[str]:
             [
                 make_printable(label),
                 *(
-                    f"{shorten(make_printable(tokens_T[position]), 12)} ({rank_T[position]})"
+                    f"{shorten_to_width(make_printable(tokens_T[position]), 12)} ({rank_T[position]})"
                     for tokens_T, rank_T in layers
                 ),
             ]

@@ -1,4 +1,4 @@
-"""Ablate each attention head of a layer separately; the layers above it process several ablations as one batch.
+"""Ablate each attention head of a layer separately; the layers above process several ablations as one batch.
 
 Shape legend: B batch, T tokens, H hidden, N heads, D head size, P positions whose hidden states are returned, R these
 positions in all rows of a batch (indices of the flattened B * T).
@@ -18,20 +18,9 @@ from bertlab.nn.variants.pruned import expand_output_weight
 def ablate_each_head(
     model: Bert, batch: BertInput, hidden_1TH: torch.Tensor, layer: int, positions_P: torch.Tensor, batch_size: int
 ) -> torch.Tensor:
-    """Compute the last layer's output for one input, with each head of a layer ablated in turn.
+    """Compute the last layer's output for one text, with each head of a layer ablated in turn -> hidden_NPH.
 
-    The result equals that of one forward pass per head with `Interventions.ablate_heads`.
-
-    Args:
-        model: the model.
-        batch: the model's input: one text, without padding.
-        hidden_1TH: the input of the layer.
-        layer: the index of the layer.
-        positions_P: the positions whose hidden states are returned.
-        batch_size: the number of ablations that are computed together; a smaller number needs less memory.
-
-    Returns:
-        hidden_NPH, one output for each ablated head.
+    `hidden_1TH` is the input of the layer; `batch_size` ablations are computed together.
     """
     layers, mask = model.encoder.layers, model.make_mask(batch, hidden_1TH)
     if not has_fast_layers(model.encoder):
@@ -52,11 +41,7 @@ def ablate_each_head(
 
 
 def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
-    """Compute the output of a layer's attention without each of its heads in turn -> [N, T, H].
-
-    The output of attention is a sum of one term for each head, so the terms are computed once, and the term of the
-    ablated head is subtracted from the sum.
-    """
+    """Subtract each head's term from the sum of the terms of all heads -> the layer's attention, [N, T, H]."""
     heads_NTD = attention(*self_attention.split_heads(self_attention.qkv(hidden_1TH)), mask)[0]
     out = self_attention.out
     terms_NTH = heads_NTD @ expand_output_weight(self_attention)
@@ -66,7 +51,6 @@ def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
 def _ablate_with_interventions(
     model: Bert, hidden_1TH: torch.Tensor, mask, layer: int, positions_P: torch.Tensor, batch_size: int
 ) -> torch.Tensor:
-    """Compute the result of `ablate_each_head` with `Interventions`, in batches with one row for each ablated head."""
     parts = []
     for heads in torch.arange(model.config.num_heads).split(batch_size):
         interventions = Interventions.ablate_heads_per_row(model.config, [[(layer, int(head))] for head in heads])

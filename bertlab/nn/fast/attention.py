@@ -1,4 +1,4 @@
-"""Attention, softmax(query key^T / sqrt(D) + mask) value, with the fastest kernel for a device and a precision.
+"""softmax(query key^T / sqrt(D) + mask) value, with the fastest kernel for a device and a precision.
 
 Shape legend: B batch, T tokens, X tokens of all rows, H hidden, N heads, D head size (H = N * D), C the queries, keys
 and values of all heads side by side (C = 3 * H).
@@ -19,15 +19,8 @@ def attention(
 ) -> torch.Tensor:
     """Compute the outputs of the heads -> [B, N, T, D].
 
-    PyTorch's fused kernel is used, except in two cases on CPU: in bfloat16, because the kernel's backward pass is slow,
-    and with dropout, which the kernel does not support.
-
-    Args:
-        query_BNTD: the queries.
-        key_BNTD: the keys.
-        value_BNTD: the values.
-        mask: the result of `bert.make_additive_mask`; None if nothing is masked.
-        dropout_rate: the dropout rate of the attention probabilities.
+    Not with PyTorch's fused kernel on CPU in bfloat16, where its backward pass is slow, nor with dropout, which it
+    lacks there.
     """
     use_unfused = query_BNTD.device.type == "cpu" and (query_BNTD.dtype == torch.bfloat16 or dropout_rate > 0)
     if not use_unfused:
@@ -47,14 +40,7 @@ def padded_attention(
 
 
 def supports_varlen(like: torch.Tensor, head_size: int) -> bool:
-    """Whether `varlen_attention` supports heads of this size and tensors with the type and device of `like`.
-
-    `varlen_attention` needs a GPU (NVIDIA A100 or newer), half precision, and a head size that is a multiple of 8 and
-    at most 256.
-
-    >>> supports_varlen(torch.empty(1), 64)
-    False
-    """
+    """Whether there is a GPU (NVIDIA A100 or newer), half precision and a head size for `varlen_attention`."""
     if like.device.type != "cuda" or like.dtype not in (torch.float16, torch.bfloat16):
         return False
     if head_size % 8 or head_size > 256:
@@ -74,17 +60,9 @@ def varlen_attention(
 ) -> torch.Tensor:
     """Compute `attention` within each row, for rows that follow each other without padding -> [X, N, D].
 
-    This is FlashAttention (Dao 2023). The operator is called directly, because PyTorch's nested tensors take
-    milliseconds of CPU time per layer, and PyTorch's `varlen_attn` has no dropout.
-
-    Args:
-        query_XND: the queries.
-        key_XND: the keys.
-        value_XND: the values.
-        row_offsets: int32, [B + 1]: the index of each row's first token, then the total number of tokens.
-        max_length: the number of tokens in the longest row.
-        causal: whether a token attends only to itself and to earlier tokens.
-        dropout_rate: the dropout rate of the attention probabilities.
+    This is FlashAttention (Dao 2023), called directly: PyTorch's nested tensors take milliseconds of CPU time per
+    layer, and its `varlen_attn` has no dropout. `row_offsets`, int32 [B + 1], has the index of each row's first token,
+    then the number of tokens.
     """
     return torch.ops.aten._flash_attention_forward(
         query_XND, key_XND, value_XND, row_offsets, row_offsets, max_length, max_length, dropout_rate, causal, False

@@ -1,20 +1,12 @@
-"""Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU.
+"""Unfused attention over buckets of rows, forward and backward, for bfloat16 on CPU, where PyTorch's kernel is slow.
 
-For this type, PyTorch's fused kernel has a slow backward pass on CPU, and with separate operations autograd would copy
-queries, keys, values and outputs twice each. Here each is copied once, into an order in which the tokens of a head are
-adjacent.
+Queries, keys, values and outputs are copied once, into an order in which the tokens of a head are adjacent.
 
-Shape legend: B batch, T positions of a row of a bucket, X tokens, H hidden, N heads, D head size (H = N * D), G rows of
-a bucket, C the queries, keys and values of all heads side by side (C = 3 * H), P head slots; a 3 in a name is a
-dimension for queries, keys and values.
-
-A slot is the index of a position when the positions of all buckets, padding included, are counted consecutively: first
-the G * T positions of the first bucket, then those of the second one, and so on. At each position, each of the N heads
-has one vector. A head slot is the index of such a vector when the vectors of all buckets are counted consecutively:
-first those of the first bucket, in the order of a flattened tensor [G, N, T], then those of the second one, and so on.
+Shape legend: that of `layouts`, and P head slots: the vectors [G, N, T] of the first bucket, then those of the second
+one, ...; a 3 in a name is a dimension for queries, keys and values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -29,23 +21,11 @@ TOKENS_STEP, LENGTH_STEP = 128, 32
 
 
 class HeadBucketLayout(BucketLayout):
-    """A `BucketLayout` that computes the attention of all its buckets in one autograd function.
+    """A `BucketLayout` that computes the attention of all its buckets in one autograd function."""
 
-    Args:
-        attention_mask_BT: True for tokens.
-        make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
-            mask of the bucket, or None if nothing is masked.
-        num_heads: number of attention heads.
-    """
-
-    def __init__(
-        self,
-        attention_mask_BT: torch.Tensor,
-        make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
-        num_heads: int,
-    ):
+    def __init__(self, attention_mask_BT: torch.Tensor, like: torch.Tensor, causal: bool, num_heads: int):
         is_kept_BT = round_up_tokens(attention_mask_BT, TOKENS_STEP)
-        super().__init__(attention_mask_BT, make_bucket_mask, is_kept_BT=is_kept_BT, length_step=LENGTH_STEP)
+        super().__init__(attention_mask_BT, like, causal, is_kept_BT=is_kept_BT, length_step=LENGTH_STEP)
         sizes = [(bucket.num_rows, bucket.padded_length) for bucket in self.buckets]
         self.head_slot_XN = find_head_slots(sizes, self.slot_X, num_heads)
         num_head_slots = sum(rows * padded_length for rows, padded_length in sizes) * num_heads
@@ -59,7 +39,6 @@ class HeadBucketLayout(BucketLayout):
         self.head_slot_flat = (self.head_slot_XN[:, None] + num_head_slots * part_index).flatten()
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
-        """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""
         return _BucketedAttention.apply(qkv_XC, self, num_heads, dropout_rate)
 
     def split_buckets(self, heads_PD: torch.Tensor, num_heads: int) -> list[torch.Tensor]:
@@ -72,7 +51,7 @@ class HeadBucketLayout(BucketLayout):
 
 
 class _BucketedAttention(torch.autograd.Function):
-    """Compute `HeadBucketLayout.attend`, [X, C] -> [X, H]; the backward pass is written by hand."""
+    """`HeadBucketLayout.attend`; the backward pass is written by hand."""
 
     @staticmethod
     def forward(ctx, qkv_XC, layout, num_heads, dropout_rate):
@@ -122,11 +101,6 @@ class _BucketedAttention(torch.autograd.Function):
 def find_head_slots(sizes: Sequence[tuple[int, int]], slot_X: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Find the head slots of each token, one for each head -> int64 [X, N].
 
-    Args:
-        sizes: (G, T) of each bucket.
-        slot_X: the slot of each token.
-        num_heads: the number of attention heads.
-
     >>> find_head_slots([(1, 2), (1, 1)], torch.tensor([0, 1, 2]), num_heads=2).tolist()
     [[0, 2], [1, 3], [4, 5]]
     """
@@ -143,13 +117,6 @@ def round_up_tokens(mask_BT: torch.Tensor, step: int) -> torch.Tensor:
     """Mark padding positions as tokens, the first ones first, until the number of tokens is a multiple of `step`.
 
     If there is too little padding, all of it is marked.
-
-    Args:
-        mask_BT: True for tokens, False for padding.
-        step: the number of tokens becomes a multiple of this number.
-
-    Returns:
-        bool [B, T], True for tokens and marked padding.
 
     >>> round_up_tokens(torch.tensor([[True, False, False], [True, True, True]]), 3).int().tolist()
     [[1, 1, 1], [1, 1, 1]]

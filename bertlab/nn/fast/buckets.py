@@ -1,19 +1,17 @@
-"""Layouts with little or no padding: they hold all tokens in one sequence and, for attention on CPU, buckets of rows.
+"""Layouts with little or no padding: all tokens in one sequence and, for attention on CPU, buckets of rows.
 
-A bucket contains rows of similar length. The number of attention scores grows with the square of a row's length, so
-each bucket is padded only to its own longest row.
-
-Shape legend: B batch, T positions of a padded row, X tokens, H hidden, C the queries, keys and values of all heads side
-by side (C = 3 * H), G rows of a bucket, S slots (a slot is the index of a position when the positions of all buckets,
-padding included, are counted consecutively), R selected positions.
+A bucket holds rows of similar length, because the number of attention scores grows with the square of the length to
+which a row is padded. Shape legend: that of `layouts`, and S slots: the positions of all buckets, padding included,
+counted consecutively.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 
+from bertlab.nn.bert import make_additive_mask
 from bertlab.nn.fast.attention import padded_attention
 
 # Maximum number of attention scores per head in a bucket of several rows; the scores of twelve heads then take 6 MB in
@@ -26,29 +24,18 @@ MAX_PADDING_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Bucket:
-    """Rows of similar length, padded to the same number of positions."""
-
-    num_rows: int
-    """The number of rows, G."""
-    padded_length: int
-    """The number of positions of each row, T."""
-    mask: torch.Tensor | None
-    """The additive mask of the bucket, see `bert.make_additive_mask`."""
+    num_rows: int  # G
+    padded_length: int  # T
+    mask: torch.Tensor | None  # see `bert.make_additive_mask`
 
 
 class PackedLayout:
-    """The X tokens of a batch in their order, without padding.
-
-    Args:
-        position_X: int64, ascending: the index of each token in the flattened B * T.
-        shape: B and T.
-    """
+    """The X tokens of a batch in their order, without padding; `position_X` are their indices in B * T."""
 
     def __init__(self, position_X: torch.Tensor, shape: tuple[int, int]):
         self.position_X, self.shape = position_X, shape
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Select the tokens, [B, T, H] -> [X, H]."""
         return hidden_BTH.flatten(0, 1).index_select(0, self.position_X)
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
@@ -57,28 +44,22 @@ class PackedLayout:
         return scatter_rows(hidden_XH, self.position_X, B * T).unflatten(0, self.shape)
 
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
-        """Convert indices of the flattened B * T to indices of X. A padding position gets the index of some token."""
+        """Convert indices of the flattened B * T to indices of X; a padding position gets that of some token."""
         return torch.searchsorted(self.position_X, positions_R).clamp(max=len(self.position_X) - 1)
 
 
 class BucketLayout(PackedLayout):
     """Tokens without padding, whose attention is computed by `padded_attention` in each bucket.
 
-    Args:
-        attention_mask_BT: True for tokens.
-        make_bucket_mask: a function that takes bool [G, T], True for the tokens of a bucket, and returns the additive
-            mask of the bucket, or None if nothing is masked.
-        is_kept_BT: True for the positions to keep, which may include padding; by default, only tokens are kept.
-        length_step: the padded length of every bucket is a multiple of this number.
+    The masks have the type and device of `like`; `is_kept_BT` may keep some padding; the padded length of every bucket
+    is a multiple of `length_step`.
 
     >>> mask_BT = torch.tensor([[True, False, False], [True, True, True]])
-    >>> layout = BucketLayout(mask_BT, lambda is_token_GT: None)
+    >>> layout = BucketLayout(mask_BT, torch.zeros(1), causal=False)
     >>> [(bucket.num_rows, bucket.padded_length) for bucket in layout.buckets], layout.slot_X.tolist()
     ([(1, 3), (1, 1)], [3, 0, 1, 2])
     >>> layout.pack(torch.tensor([[[1.0], [9.0], [9.0]], [[2.0], [3.0], [4.0]]])).flatten().tolist()
     [1.0, 2.0, 3.0, 4.0]
-    >>> layout.unpack(torch.tensor([[1.0], [2.0], [3.0], [4.0]])).flatten().tolist()
-    [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]
     >>> layout.find_indices(torch.tensor([3])).tolist()
     [1]
     """
@@ -86,7 +67,8 @@ class BucketLayout(PackedLayout):
     def __init__(
         self,
         attention_mask_BT: torch.Tensor,
-        make_bucket_mask: Callable[[torch.Tensor], torch.Tensor | None],
+        like: torch.Tensor,
+        causal: bool,
         *,
         is_kept_BT: torch.Tensor | None = None,
         length_step: int = 1,
@@ -111,12 +93,12 @@ class BucketLayout(PackedLayout):
         is_token_S = torch.zeros(num_slots, dtype=torch.bool, device=position_X.device)
         is_token_S[self.slot_X] = attention_mask_BT.flatten()[position_X].bool()
         parts = is_token_S.split([num_rows * padded_length for num_rows, padded_length in sizes])
-        self.buckets = tuple(
-            Bucket(*size, make_bucket_mask(part.view(size))) for size, part in zip(sizes, parts, strict=True)
-        )
+        self.buckets = []
+        for size, part in zip(sizes, parts, strict=True):
+            is_token_GT = None if bool(part.all()) else part.view(size)
+            self.buckets.append(Bucket(*size, make_additive_mask(is_token_GT, like.new_empty(*size, 1), causal=causal)))
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
-        """Compute attention, [X, C] -> [X, H]; see `layouts.Layout.attend`."""
         slot_counts = [bucket.num_rows * bucket.padded_length for bucket in self.buckets]
         parts = scatter_rows(qkv_XC, self.slot_X, sum(slot_counts)).split(slot_counts)
         heads = [
@@ -128,9 +110,6 @@ class BucketLayout(PackedLayout):
 
 def find_bucket_bounds(lengths: Sequence[int]) -> list[int]:
     """Group rows into buckets -> the index of each bucket's first row, then the number of rows.
-
-    Args:
-        lengths: the number of tokens in each row, from the longest row to the shortest.
 
     >>> find_bucket_bounds([100, 90, 70, 10])
     [0, 2, 3, 4]

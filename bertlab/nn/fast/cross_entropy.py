@@ -1,9 +1,7 @@
 """Cross-entropy of the MLM decoder; its forward pass computes logits, softmax and gradients, and keeps no logits.
 
-On CPU, a float32 softmax of [P, V] and its backward pass take as long as a whole layer, mostly because they write to
-newly allocated memory. Here the logits are turned into their gradient in place, a few rows at a time.
-
-Shape legend: P rows (tokens to predict), H hidden, V vocabulary.
+On CPU, a float32 softmax of [P, V] and its backward pass take as long as a whole layer, mostly to write to new memory.
+Here the logits become their gradient in place. Shape legend: P tokens to predict, H hidden, V vocabulary.
 """
 
 import torch
@@ -15,17 +13,14 @@ MIN_PROBABILITY = torch.finfo(torch.float32).tiny
 
 
 def _get_chunk_sizes(device: torch.device) -> tuple[int, int]:
-    """Return how many rows are computed together, and the number to a multiple of which the vocabulary is padded.
+    """Return how many rows are computed together, and the multiple to which the vocabulary is padded.
 
-    A CPU is fastest if the rows fit into its caches; a GPU is fastest with many rows and with sizes that are multiples
-    of 64.
+    Rows should fit into a CPU's caches; a GPU is fastest with many rows and multiples of 64.
     """
     return (64, 1) if device.type == "cpu" else (4096, 64)
 
 
 class _DecodedCrossEntropy(torch.autograd.Function):
-    """`decoded_cross_entropy` as an operation of autograd; if `needs_grad` is False, no gradients are computed."""
-
     @staticmethod
     def forward(ctx, hidden_PH, weight_VH, bias_V, labels_P, teacher_PV, teacher_share, needs_grad):
         (chunk, multiple), V = _get_chunk_sizes(hidden_PH.device), len(weight_VH)
@@ -84,21 +79,18 @@ def decoded_cross_entropy(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Compute the mean cross-entropy of softmax(hidden weight^T + bias) over the rows that have a label.
 
-    Gradients are computed in the forward pass; under `torch.no_grad` there are none. The probability of a label is
-    clamped to at least 1e-38, so that a row adds at most 87 nats to the sum.
+    Gradients are computed in the forward pass. The probability of a label is clamped to at least 1e-38, so that a row
+    adds at most 87 nats to the sum.
 
     Args:
-        hidden_PH: the input of the decoder, which is the last part of the MLM output layer.
-        weight_VH: the weights of the decoder.
-        bias_V: the bias of the decoder.
-        labels_P: the target of each row; rows with the label `IGNORE_INDEX` do not count.
-        teacher_PV: logits of a teacher; None if there is no teacher.
-        teacher_share: share of the cross-entropy against the teacher's softmax in the loss (Hinton et al. 2015, at
-            temperature 1); the cross-entropy against the labels has the share 1 - teacher_share.
+        labels_P: the target of each row; rows with `IGNORE_INDEX` do not count.
+        teacher_PV: logits of a teacher, or None.
+        teacher_share: share in the loss of the cross-entropy against the teacher's softmax (Hinton et al. 2015, at
+            temperature 1); the labels have the share 1 - teacher_share.
 
     Returns:
-        The loss to minimise; the cross-entropy against the labels, without gradient; and the number of correct
-        predictions: the number of rows in which no token is more probable than the label.
+        The loss to minimise; the cross-entropy against the labels, without gradient; and the number of rows in which no
+        token is more probable than the label.
     """
     if teacher_PV is None:
         teacher_share = 0.0

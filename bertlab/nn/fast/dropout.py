@@ -1,8 +1,7 @@
 """Dropout (Srivastava et al. 2014) that draws fewer random numbers on CPU.
 
-On CPU, PyTorch draws one random number per element on a single thread, which took a fifth of a training step on SQuAD.
-Here each random number has 64 bits, enough for four elements. The dropout rate is the same as in PyTorch, but with the
-same seed, different elements are dropped.
+PyTorch draws one per element on a single thread, which took a fifth of a training step on SQuAD. Here one number of 64
+bits serves four elements, so the same seed drops other elements than in PyTorch.
 """
 
 import torch
@@ -13,9 +12,7 @@ _LEVELS = 1 << 16  # the number of values of the 16 random bits that decide on o
 
 
 def draw_keep_mask(like: torch.Tensor, rate: float) -> torch.Tensor:
-    """Draw at random which elements dropout keeps: a bool tensor on CPU, shaped like `like`.
-
-    Each element is dropped with probability `rate`, rounded to a multiple of 1 / 65,536.
+    """Draw which elements dropout keeps -> bool on CPU; each is dropped with `rate`, rounded to 1 / 65,536.
 
     >>> torch.manual_seed(0).initial_seed()
     0
@@ -28,7 +25,6 @@ def draw_keep_mask(like: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 def dropout(hidden: torch.Tensor, rate: float) -> torch.Tensor:
-    """Set elements to zero with probability `rate`, and scale the others by 1 / (1 - rate)."""
     if not rate:
         return hidden
     if hidden.device.type != "cpu":
@@ -37,8 +33,6 @@ def dropout(hidden: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 class Dropout(nn.Module):
-    """An `nn.Dropout` that draws fewer random numbers on CPU; see `dropout`."""
-
     def __init__(self, p: float):
         super().__init__()
         self.p = p

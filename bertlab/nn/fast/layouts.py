@@ -1,15 +1,13 @@
 """Memory layouts for the tokens of a batch in the encoder; `choose_layout` selects one for each batch.
 
-Linear layers, LayerNorm and GELU compute every position separately, so they need no padding. Attention needs the rows
-of the batch: on a GPU, a kernel accepts rows that follow each other without gaps (`VarlenLayout`); on CPU, rows of
-similar length are padded to the longest of their bucket (`BucketLayout`, `HeadBucketLayout`).
+Only attention needs the rows of the batch: on a GPU, a kernel accepts rows that follow each other without gaps
+(`VarlenLayout`); on CPU, rows of similar length are padded to the longest of their bucket (`BucketLayout`,
+`HeadBucketLayout`).
 
 Shape legend: B batch, T positions of a padded row, G rows of a bucket, X tokens in the layout, N heads, D head size, H
 hidden, C the queries, keys and values of all heads side by side (C = 3 * H), R selected positions.
 """
 
-from collections.abc import Callable
-from functools import partial
 from itertools import accumulate
 from typing import Protocol
 
@@ -26,25 +24,20 @@ class Layout(Protocol):
     """An order of the tokens of a batch, with a method that computes attention in this order."""
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Convert hidden states to this layout, [B, T, H] -> [X, H]."""
+        """[B, T, H] -> [X, H]."""
 
     def unpack(self, hidden_XH: torch.Tensor) -> torch.Tensor:
-        """Restore the shape of the batch, [X, H] -> [B, T, H]; values at padding positions are undefined."""
+        """[X, H] -> [B, T, H]; values at padding positions are undefined."""
 
     def find_indices(self, positions_R: torch.Tensor) -> torch.Tensor:
-        """Convert positions, indices of the flattened B * T, to indices of X."""
+        """Convert indices of the flattened B * T to indices of X."""
 
     def attend(self, qkv_XC: torch.Tensor, num_heads: int, dropout_rate: float) -> torch.Tensor:
         """Compute attention: queries, keys and values side by side, [X, C] -> the outputs of the heads, [X, H]."""
 
 
 class PaddedLayout:
-    """All B * T positions of a batch, padding included.
-
-    Args:
-        shape: B and T.
-        mask: the additive mask of the batch, see `bert.make_additive_mask`; None if nothing is masked.
-    """
+    """All B * T positions of a batch, padding included."""
 
     def __init__(self, shape: tuple[int, int], mask: torch.Tensor | None):
         self.shape, self.mask = shape, mask
@@ -63,13 +56,7 @@ class PaddedLayout:
 
 
 class VarlenLayout(PackedLayout):
-    """Tokens without padding, for a GPU kernel that is told where each row starts.
-
-    Args:
-        attention_mask_BT: True for tokens.
-        lengths: the number of tokens in each row.
-        causal: whether a token attends only to itself and to earlier tokens.
-    """
+    """Tokens without padding, for a GPU kernel that is told where each row starts."""
 
     def __init__(self, attention_mask_BT: torch.Tensor, lengths: list[int], causal: bool):
         # Unlike `nonzero`, `nonzero_static` gets the number of tokens, so the CPU need not wait for the GPU.
@@ -98,40 +85,20 @@ def choose_layout(config: ModelConfig, batch: BertInput, hidden_BTH: torch.Tenso
     | GPU, float32 | `PaddedLayout` | `PaddedLayout` |
     | CPU, bfloat16 | `HeadBucketLayout` | `HeadBucketLayout` |
     | CPU, other | `PaddedLayout` | `BucketLayout` |
-
-    Args:
-        config: the configuration of the model.
-        batch: the batch.
-        hidden_BTH: the embeddings of the batch, which determine the type and the device.
     """
     attention_mask_BT, causal = batch.attention_mask_BT, config.left_to_right
     B, T = hidden_BTH.shape[:2]
-    make_mask = partial(make_additive_mask, hidden_BTH=hidden_BTH, causal=causal)
     if torch.compiler.is_compiling():
-        return PaddedLayout((B, T), make_mask(attention_mask_BT))
+        return PaddedLayout((B, T), make_additive_mask(attention_mask_BT, hidden_BTH, causal=causal))
     has_padding = attention_mask_BT is not None and min(batch.lengths, default=T) < T
     on_cpu = hidden_BTH.device.type == "cpu"
     # `HeadBucketLayout` needs the same number of heads in every layer.
     if on_cpu and hidden_BTH.dtype == torch.bfloat16 and not config.pruned_heads:
         is_token_BT = torch.ones(B, T, dtype=torch.bool) if attention_mask_BT is None else attention_mask_BT
-        return HeadBucketLayout(is_token_BT, make_bucket_mask_function(hidden_BTH, causal), config.num_heads)
+        return HeadBucketLayout(is_token_BT, hidden_BTH, causal, config.num_heads)
     if has_padding and on_cpu:
-        return BucketLayout(attention_mask_BT, make_bucket_mask_function(hidden_BTH, causal))
+        return BucketLayout(attention_mask_BT, hidden_BTH, causal)
     if has_padding and supports_varlen(hidden_BTH, config.head_size):
         return VarlenLayout(attention_mask_BT, batch.lengths, causal)
-    return PaddedLayout((B, T), make_mask(attention_mask_BT if has_padding else None))
-
-
-def make_bucket_mask_function(like: torch.Tensor, causal: bool) -> Callable[[torch.Tensor], torch.Tensor | None]:
-    """Make the function `make_bucket_mask` that `BucketLayout` takes.
-
-    Args:
-        like: a tensor with the type and device that the masks should have.
-        causal: whether a token attends only to itself and to earlier tokens.
-    """
-
-    def make_bucket_mask(is_token_GT: torch.Tensor) -> torch.Tensor | None:
-        hidden_GT1 = like.new_empty(*is_token_GT.shape, 1)
-        return make_additive_mask(None if bool(is_token_GT.all()) else is_token_GT, hidden_GT1, causal=causal)
-
-    return make_bucket_mask
+    mask = make_additive_mask(attention_mask_BT if has_padding else None, hidden_BTH, causal=causal)
+    return PaddedLayout((B, T), mask)

@@ -1,8 +1,7 @@
 """Linear layers whose bias is added inside the matrix product, for bfloat16 on CPU.
 
-For bfloat16 on CPU, `F.linear` first copies the bias to every row of the output and then adds the product.
-
-Shape legend: X rows (any leading shape), I inputs, O outputs.
+`F.linear` copies the bias to every row of the output there, and then adds the product. Shape legend: X rows (any
+leading shape), I inputs, O outputs.
 """
 
 import torch
@@ -27,8 +26,6 @@ class Linear(nn.Linear):
 
 
 class _FusedLinear(torch.autograd.Function):
-    """Compute `multiply_with_bias`, and its gradients in the backward pass."""
-
     @staticmethod
     def forward(ctx, inputs_XI, weight_OI, bias_O):
         ctx.save_for_backward(inputs_XI, weight_OI)
@@ -45,16 +42,12 @@ class _FusedLinear(torch.autograd.Function):
 
 
 def multiply_with_bias(inputs_XI: torch.Tensor, weight_OI: torch.Tensor, bias_O: torch.Tensor) -> torch.Tensor:
-    """Compute `F.linear` with the fused operator that `torch.compile` uses, which has no gradient -> [X, O]."""
+    """Compute `F.linear` with the fused operator that `torch.compile` uses, which has no gradient."""
     return torch.ops.mkldnn._linear_pointwise(inputs_XI, weight_OI, bias_O, "none", [], None)
 
 
 def supports_fused_bias(like: torch.Tensor) -> bool:
-    """Whether `multiply_with_bias` supports tensors like this one: bfloat16, on a CPU with instructions for it.
-
-    >>> supports_fused_bias(torch.empty(1))
-    False
-    """
+    """Whether `multiply_with_bias` supports tensors like this one: bfloat16, on a CPU with instructions for it."""
     if like.device.type != "cpu" or like.dtype != torch.bfloat16 or torch.compiler.is_compiling():
         return False
     return supports_bfloat16()

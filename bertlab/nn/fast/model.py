@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from bertlab.config.config import ModelConfig
-from bertlab.nn.bert import BertInput, BertOutput, EncoderLayer, SelfAttention
+from bertlab.nn.bert import BertInput, BertOutput, EncoderLayer
 from bertlab.nn.fast.dropout import Dropout
 from bertlab.nn.fast.layouts import Layout, choose_layout
 from bertlab.nn.fast.linear import Linear
@@ -23,10 +23,8 @@ from bertlab.nn.variants.model import FamilyBert, has_fast_layers
 class FastBert(FamilyBert):
     """A faster `Bert`, with the same weights, arguments and results.
 
-    Args:
-        config: the configuration of the model.
-        heads: the output layers, keys of `nn.heads.HEADS`.
-        recompute: whether the backward pass computes each layer again, which saves memory (activation checkpointing).
+    With `recompute`, the backward pass computes each layer again, which saves memory (activation checkpointing, Chen et
+    al. 2016, arXiv 1604.06174).
     """
 
     def __init__(self, config: ModelConfig, heads: Iterable[str] = (), *, recompute: bool = False):
@@ -42,23 +40,18 @@ class FastBert(FamilyBert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch. With a trace or interventions, or if the layers have no fast version, this takes longer."""
+        """With a trace or interventions, or if the layers have no fast version, this takes longer."""
         if trace is not None or interventions is not None or not has_fast_layers(self.encoder):
             return super().forward(batch, trace=trace, interventions=interventions)
         return BertOutput(self._encode(batch), self.pooler, self.find_pooled_positions(batch))
 
     def encode_positions(self, batch: BertInput, positions_R: torch.Tensor) -> torch.Tensor:
-        """Compute the last layer's output at positions_R; see `Bert.encode_positions`.
-
-        The last layer computes its feed-forward network at these positions only. Pre-training needs about 15 % of the
-        positions, and a prediction for a whole text needs one position of each row.
-        """
+        """See `Bert.encode_positions`; the last layer computes its feed-forward network at these positions only."""
         if not has_fast_layers(self.encoder):
             return super().encode_positions(batch, positions_R)
         return self._encode(batch, positions_R)
 
     def _encode(self, batch: BertInput, positions_R: torch.Tensor | None = None) -> torch.Tensor:
-        """Compute the last layer's output in the fastest layout -> [B, T, H], or at `positions_R` -> [R, H]."""
         hidden_BTH = self.dropout(self.embeddings(batch.input_ids_BT, batch.token_type_ids_BT))
         layout = choose_layout(self.config, batch, hidden_BTH)
         hidden_XH = run_layers(
@@ -75,20 +68,7 @@ def run_layers(
     *,
     recompute: bool = False,
 ) -> torch.Tensor:
-    """Run hidden states through layers.
-
-    Args:
-        layers: the layers.
-        hidden_XH: the input of the first layer, in the layout.
-        layout: the layout of the tokens.
-        positions_R: the positions at which the last layer's output is needed, indices of the flattened B * T; None for
-            all.
-        recompute: whether to store only the input of each layer, and to compute the layer again in the backward pass
-            (activation checkpointing, Chen et al. 2016, arXiv 1604.06174).
-
-    Returns:
-        The last layer's output, [X, H], or at `positions_R`, [R, H].
-    """
+    """Run hidden states in a layout through layers -> [X, H], or at `positions_R` (indices of B * T), [R, H]."""
     index_R = None if positions_R is None else layout.find_indices(positions_R)
     for number, layer in enumerate(layers, 1):
         arguments = (layer, hidden_XH, layout, index_R if number == len(layers) else None)
@@ -102,29 +82,19 @@ def run_layers(
 def _run_layer(
     layer: EncoderLayer, hidden_XH: torch.Tensor, layout: Layout, index_R: torch.Tensor | None
 ) -> torch.Tensor:
-    """Compute a layer's output -> [X, H]; if `index_R` is given, only at these indices of X -> [R, H]."""
-    heads_XH = _attend(layer.attention, hidden_XH, layout)
+    attention = layer.attention
+    dropout_rate = attention.dropout.p if attention.training else 0.0
+    heads_XH = layout.attend(attention.qkv(hidden_XH), attention.num_heads, dropout_rate)
     if index_R is not None:
         heads_XH, hidden_XH = heads_XH.index_select(0, index_R), hidden_XH.index_select(0, index_R)
-    return layer.complete_layer(hidden_XH, layer.attention.out(heads_XH))
-
-
-def _attend(attention: SelfAttention, hidden_XH: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """Compute the outputs of the heads in a layout, before the output projection -> [X, H]."""
-    dropout_rate = attention.dropout.p if attention.training else 0.0
-    return layout.attend(attention.qkv(hidden_XH), attention.num_heads, dropout_rate)
+    return layer.complete_layer(hidden_XH, attention.out(heads_XH))
 
 
 def compile_layers(model: nn.Module, backend: str = "inductor") -> None:
-    """Compile `EncoderLayer.complete_layer`, the part of a layer that computes every token separately.
+    """Compile `EncoderLayer.complete_layer` of every layer, whose operations would each be a GPU kernel.
 
-    Without compilation, each of its operations (GELU, sums, LayerNorm, dropout) is a separate GPU kernel. All layers
-    share a few graphs (with and without gradients), which accept any number of tokens. Attention is not compiled.
-    Graphs that were compiled before are discarded, because `torch` keeps only a limited number of them.
-
-    Args:
-        model: the model, whose layers are changed in place.
-        backend: the name of a backend of `torch.compile`.
+    All layers share a few graphs (with and without gradients), for any number of tokens. Graphs that were compiled
+    before are discarded, because `torch` keeps only a limited number of them.
     """
     torch.compiler.reset()
     compiled = torch.compile(EncoderLayer.complete_layer, dynamic=True, backend=backend)

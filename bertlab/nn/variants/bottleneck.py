@@ -1,8 +1,7 @@
 """Layers that compute in a narrow space: MobileBERT's bottlenecks and stacked feed-forward networks.
 
-Source: Sun et al. 2020 (arXiv 2004.02984), section 3.1 and figure 1; `MobileBertLayer` in `transformers`.
-
-Shape legend: B batch, T tokens, H hidden, A width inside the layer, X any leading shape.
+Source: Sun et al. 2020 (arXiv 2004.02984), section 3.1 and figure 1. Shape legend: B batch, T tokens, H hidden, A width
+inside the layer, X any leading shape.
 """
 
 import torch
@@ -27,10 +26,7 @@ class NarrowingProjection(nn.Module):
 
 
 class NarrowQueryKeyValue(NarrowingProjection):
-    """Computes queries, keys and values side by side, [X, H] -> [X, 3A].
-
-    Queries and keys are computed from narrowed hidden states, values from the hidden states themselves.
-    """
+    """Queries and keys from narrowed hidden states, values from the hidden states, side by side, [X, H] -> [X, 3A]."""
 
     def __init__(self, config: ModelConfig):
         super().__init__(config)
@@ -54,12 +50,7 @@ class NarrowAttention(SelfAttention):
 
 
 class NarrowFeedForward(nn.Module):
-    """A feed-forward network, its residual sum and a `ScaleShift`, [X, A] -> [X, A].
-
-    Args:
-        config: the configuration of the model.
-        has_norm: whether this module has the `ScaleShift`; for the last network of a layer, `BottleneckLayer` has it.
-    """
+    """A feed-forward network, its residual sum and a `ScaleShift`, which for the last network `BottleneckLayer` has."""
 
     def __init__(self, config: ModelConfig, has_norm: bool = True):
         super().__init__()
@@ -88,7 +79,6 @@ class BottleneckLayer(EncoderLayer):
         self.dropout = nn.Dropout(config.hidden_dropout)
 
     def complete_layer(self, hidden_XH: torch.Tensor, attended_XA: torch.Tensor) -> torch.Tensor:
-        """Compute the layer's output, [X, H], from the layer's input and the output of its attention."""
         hidden_XA = self.attention_norm(attended_XA + self.narrow(hidden_XH))
         for feed_forward in (*self.first_feed_forwards, self.feed_forward):
             hidden_XA = feed_forward(hidden_XA)
@@ -96,8 +86,6 @@ class BottleneckLayer(EncoderLayer):
 
 
 class BottleneckEncoder(Encoder):
-    """A stack of layers of type `BottleneckLayer`."""
-
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
         self.layers = nn.ModuleList(BottleneckLayer(config) for _ in range(config.num_layers))

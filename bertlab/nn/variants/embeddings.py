@@ -1,4 +1,4 @@
-"""Embedding layers of other model families: factorised, without token types, of tokens only, and of token trigrams.
+"""Embedding layers of other model families.
 
 Shape legend: B batch, T tokens, H hidden, E width of the token embeddings.
 """
@@ -14,11 +14,10 @@ from bertlab.nn.trace import NO_TRACE, Trace
 
 
 class SumEmbeddings(nn.Module):
-    """BERT's embeddings, except for their width and the number of token types.
+    """BERT's embeddings with another width (Lan et al. 2019, arXiv 1909.11942, section 3.1) or number of token types.
 
-    Embeddings whose width differs from the hidden size are factorised: a projection to the hidden size follows the
-    LayerNorm (Lan et al. 2019, arXiv 1909.11942, section 3.1). There may be one token type, which all tokens have, or
-    none. The trace records four tensors: the embeddings of tokens, positions and token types, and their normalised sum.
+    There may be one token type, which all tokens have, or none. The trace records four tensors, as in
+    `bert.Embeddings`.
     """
 
     def __init__(self, config: ModelConfig):
@@ -34,23 +33,24 @@ class SumEmbeddings(nn.Module):
     def forward(
         self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
     ) -> torch.Tensor:
-        """Embed token ids -> hidden_BTH.
-
-        Raises:
-            TextError: there are more tokens than positions.
-        """
+        """Embed token ids -> hidden_BTH. Raises TextError if there are more tokens than positions."""
         first_row, T = self.first_position, input_ids_BT.shape[1]
         if (limit := self.position.num_embeddings - first_row) < T:
             raise TextError("text-too-long", tokens=T, limit=limit)
-        token_BTE = self.token(input_ids_BT)
+        token_BTE = self.embed_tokens(input_ids_BT)
         position_TE = self.position.weight[first_row : first_row + T]
         if self.token_type is None:
             token_type_BTE = torch.zeros_like(token_BTE)
         else:  # with a single token type, all tokens have type 0
             token_type_BTE = self.token_type(token_type_ids_BT.clamp(max=self.token_type.num_embeddings - 1))
         normalised_BTE = self.norm(token_BTE + token_type_BTE + position_TE)
-        for tensor_BTE in (token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, normalised_BTE):
-            trace.record("embeddings", tensor_BTE)
+        trace.record("embeddings", token_BTE, position_TE.expand_as(token_BTE), token_type_BTE, normalised_BTE)
+        return self.project(normalised_BTE)
+
+    def embed_tokens(self, input_ids_BT: torch.Tensor) -> torch.Tensor:
+        return self.token(input_ids_BT)
+
+    def project(self, normalised_BTE: torch.Tensor) -> torch.Tensor:
         return normalised_BTE if self.projection is None else self.projection(normalised_BTE)
 
 
@@ -66,18 +66,13 @@ class TokenEmbeddings(nn.Module):
     def forward(
         self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
     ) -> torch.Tensor:
-        """Embed token ids -> hidden_BTH; token types are ignored.
-
-        Raises:
-            TextError: there are more tokens than positions.
-        """
+        """Embed token ids -> hidden_BTH; token types are ignored. Raises TextError."""
         if (T := input_ids_BT.shape[1]) > self.max_tokens:
             raise TextError("text-too-long", tokens=T, limit=self.max_tokens)
         token_BTH = self.token(input_ids_BT)
         hidden_BTH = self.norm(token_BTH)
         # The zeros stand for the position and token type embeddings, which this model family does not have.
-        for tensor_BTH in (token_BTH, *[torch.zeros_like(token_BTH)] * 2, hidden_BTH):
-            trace.record("embeddings", tensor_BTH)
+        trace.record("embeddings", token_BTH, *[torch.zeros_like(token_BTH)] * 2, hidden_BTH)
         return hidden_BTH
 
 
@@ -96,7 +91,7 @@ class ScaleShift(nn.Module):
 class TrigramEmbeddings(SumEmbeddings):
     """Position and token type embeddings, plus a projection of the embeddings of the next, current and previous token.
 
-    Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3; `MobileBertEmbeddings` in `transformers`.
+    Source: Sun et al. 2020 (arXiv 2004.02984), section 3.3.
     """
 
     def __init__(self, config: ModelConfig):
@@ -109,17 +104,10 @@ class TrigramEmbeddings(SumEmbeddings):
         self.projection = nn.Linear(3 * E, H)
         self.first_position = config.first_position
 
-    def forward(
-        self, input_ids_BT: torch.Tensor, token_type_ids_BT: torch.Tensor, trace: Trace = NO_TRACE
-    ) -> torch.Tensor:
-        T = input_ids_BT.shape[1]
-        if (limit := self.position.num_embeddings) < T:
-            raise TextError("text-too-long", tokens=T, limit=limit)
+    def embed_tokens(self, input_ids_BT: torch.Tensor) -> torch.Tensor:
         token_BTE = self.token(input_ids_BT)
         next_BTE, previous_BTE = F.pad(token_BTE[:, 1:], (0, 0, 0, 1)), F.pad(token_BTE[:, :-1], (0, 0, 1, 0))
-        token_BTH = self.projection(torch.cat([next_BTE, token_BTE, previous_BTE], dim=-1))
-        position_TH, token_type_BTH = self.position.weight[:T], self.token_type(token_type_ids_BT)
-        hidden_BTH = self.norm(token_BTH + position_TH + token_type_BTH)
-        for tensor_BTH in (token_BTH, position_TH.expand_as(token_BTH), token_type_BTH, hidden_BTH):
-            trace.record("embeddings", tensor_BTH)
-        return hidden_BTH
+        return self.projection(torch.cat([next_BTE, token_BTE, previous_BTE], dim=-1))
+
+    def project(self, normalised_BTH: torch.Tensor) -> torch.Tensor:
+        return normalised_BTH

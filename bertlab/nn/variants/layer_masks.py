@@ -18,15 +18,10 @@ class LayerMaskEncoder(Encoder, ABC):
 
     @abstractmethod
     def make_masks(self, hidden_BTH: torch.Tensor, mask) -> Sequence:
-        """Make the mask of each layer.
-
-        Args:
-            hidden_BTH: the hidden states; the masks get their number of tokens, their type and their device.
-            mask: the mask that `Bert.make_mask` makes for all layers.
-        """
+        """Make the mask of each layer from the one that `Bert.make_mask` makes for all."""
 
     def normalise_output(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Apply the final LayerNorm to the last layer's output, [B, T, H]; by default there is none."""
+        """Apply the final LayerNorm to the last layer's output; by default there is none."""
         return hidden_BTH
 
     def forward(
@@ -37,7 +32,6 @@ class LayerMaskEncoder(Encoder, ABC):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Run the embeddings through all layers -> the last layer's output, [B, T, H]."""
         hidden_BTH = interventions.patch(0, hidden_BTH)
         trace.record("hidden", hidden_BTH)
         return self.run_from(0, hidden_BTH, mask, trace=trace, interventions=interventions)
@@ -51,15 +45,7 @@ class LayerMaskEncoder(Encoder, ABC):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Run hidden states through a layer and all later ones -> the last layer's output, [B, T, H].
-
-        Args:
-            first: the index of the first layer to compute, counted from 0.
-            hidden_BTH: the input of this layer.
-            mask: the mask that `Bert.make_mask` makes for all layers.
-            trace: records tensors of these layers.
-            interventions: the interventions in these layers.
-        """
+        """Run the input of layer `first` through it and all later layers -> the last layer's output, [B, T, H]."""
         masks = self.make_masks(hidden_BTH, mask)
         for layer in range(first, len(self.layers)):
             hidden_BTH = self.layers[layer](

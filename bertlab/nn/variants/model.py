@@ -60,14 +60,10 @@ class FirstTokenPooler(nn.Module):
 
 @dataclass(frozen=True)
 class MeanOutput(BertOutput):
-    """The output of a model whose pooler reads the mean of all tokens."""
-
     attention_mask_BT: torch.Tensor | None = None
-    """True for tokens, False for padding; None if there is no padding."""
 
     @cached_property
     def pooled_BH(self) -> torch.Tensor:
-        """The pooler's output, computed when it is first read."""
         return self.pooler(average_tokens(self.hidden_BTH, self.attention_mask_BT))
 
 
@@ -80,13 +76,11 @@ def average_tokens(hidden_BTH: torch.Tensor, attention_mask_BT: torch.Tensor | N
 
 
 def _make_sum_embeddings(config: ModelConfig) -> nn.Module:
-    """Make the embeddings of `nn/bert.py` if they fit the configuration, otherwise `SumEmbeddings`."""
     is_bert = config.is_like_bert and config.type_vocab_size > 1
     return Embeddings(config) if is_bert else SumEmbeddings(config)
 
 
 EMBEDDINGS = {"sum": _make_sum_embeddings, "token": TokenEmbeddings, "trigram": TrigramEmbeddings}
-"""Kind of embeddings -> a function that makes them for a configuration."""
 
 ENCODERS = {
     "post-norm": lambda config: SharedEncoder(config) if config.num_layer_groups else Encoder(config),
@@ -95,11 +89,10 @@ ENCODERS = {
     "window": WindowEncoder,
     "block": BlockEncoder,
 }
-"""Kind of layers -> a function that makes the encoder for a configuration."""
 
 
 def has_fast_layers(encoder: Encoder) -> bool:
-    """Return whether `nn.fast` can compute the layers of an encoder. If not, the encoder's method `run_from` does."""
+    """Whether `nn.fast` can compute the layers; if not, the encoder's method `run_from` does."""
     return not isinstance(encoder, LayerMaskEncoder)
 
 
@@ -107,7 +100,6 @@ class FamilyBert(Bert):
     """A `Bert` with the embeddings, layers and pooler of its family; for the family BERT, those of `nn/bert.py`."""
 
     def build_encoder(self) -> None:
-        """Create the embeddings, the layers and the pooler of the family, without the pruned heads."""
         family = self.config.family
         self.embeddings = EMBEDDINGS[family.embeddings](self.config)
         self.encoder = ENCODERS[family.layers](self.config)
@@ -124,17 +116,15 @@ class FamilyBert(Bert):
         return Pooler(self.config) if is_bert_pooler else FamilyPooler(self.config)
 
     def build_heads(self, names: Iterable[str]) -> None:
-        """Create the output layers with these names; one of them may change the activation of the pooler."""
         super().build_heads(names)
         self._choose_pooler_activation()
 
     def add_heads(self, names: Iterable[str]) -> None:
-        """Add the output layers that the model lacks; one of them may change the activation of the pooler."""
         super().add_heads(names)
         self._choose_pooler_activation()
 
     def _choose_pooler_activation(self) -> None:
-        """Give the pooler the activation of the feed-forward layers if an output layer of the model requires it."""
+        """Some output layers require that the pooler has the activation of the feed-forward layers."""
         family_heads = self.config.family.heads
         own_heads = [family_heads[name] for name in self.head_names if name in family_heads]
         if any(names.pooler_uses_feed_forward_activation for names in own_heads):
@@ -143,14 +133,12 @@ class FamilyBert(Bert):
     def forward(
         self, batch: BertInput, *, trace: Trace | None = None, interventions: Interventions | None = None
     ) -> BertOutput:
-        """Encode a batch; see `Bert.forward`."""
         output = super().forward(batch, trace=trace, interventions=interventions)
         if self.config.pooling == "mean":
             return MeanOutput(output.hidden_BTH, self.pooler, attention_mask_BT=batch.attention_mask_BT)
         return output
 
     def make_mask(self, batch: BertInput, hidden_BTH: torch.Tensor) -> torch.Tensor | GlobalMask | None:
-        """Make the mask that the layers receive for a batch."""
         mask = super().make_mask(batch, hidden_BTH)
         if not isinstance(self.encoder, WindowEncoder):
             return mask
@@ -158,14 +146,12 @@ class FamilyBert(Bert):
         return GlobalMask(mask, find_global_tokens(batch.input_ids_BT, separator_id, self.head_names))
 
     def pool(self, batch: BertInput) -> torch.Tensor:
-        """Compute the pooler's output for each row of a batch -> [B, H]."""
         return self(batch).pooled_BH if self.config.pooling == "mean" else super().pool(batch)
 
     def normalise_layers(self, hidden_LXH: torch.Tensor) -> torch.Tensor:
-        """Apply the final LayerNorm to the hidden states of all layers -> hidden_LXH, which output layers can read.
+        """Apply the final LayerNorm, which only a `PreNormEncoder` has, to the hidden states of all layers.
 
-        Only a `PreNormEncoder` has a final LayerNorm; the last layer's output, as the encoder returns it, is already
-        normalised. The hidden states of other encoders are returned unchanged.
+        The last layer's output, as the encoder returns it, is already normalised.
         """
         if not isinstance(self.encoder, PreNormEncoder):
             return hidden_LXH

@@ -1,9 +1,7 @@
 """ModernBERT's layers: LayerNorm before attention and feed-forward network, rotary positions and local attention.
 
-Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1; `ModernBertEncoderLayer` in `transformers`.
-
-Shape legend: B batch, T tokens, H hidden, N heads, D head size, C the queries, keys and values of all heads side by
-side (C = 3 * H), I feed-forward neurons, X any leading shape.
+Source: Warner et al. 2024 (arXiv 2412.13663), section 2.1. Shape legend: B batch, T tokens, H hidden, N heads, D head
+size, C the queries, keys and values of all heads side by side (C = 3 * H), I feed-forward neurons, X any leading shape.
 """
 
 import torch
@@ -30,7 +28,6 @@ class RotarySelfAttention(SelfAttention):
         self.theta = rotary.local_theta if rotary.is_local(layer) else rotary.global_theta
 
     def split_heads(self, qkv_BTC: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Split the projections into query, key and value, each [B, N, T, D], and rotate query and key."""
         query_BNTD, key_BNTD, value_BNTD = super().split_heads(qkv_BTC)
         # T is read from the argument, because an ONNX export stores the sizes of computed tensors as constants.
         angle_TD = make_angles(qkv_BTC.shape[1], query_BNTD.shape[3], self.theta, qkv_BTC.device)
@@ -38,16 +35,7 @@ class RotarySelfAttention(SelfAttention):
 
 
 def make_angles(T: int, D: int, theta: float, device: torch.device | None = None) -> torch.Tensor:
-    """Make the angles by which `rotate` rotates vectors at each position -> float32 [T, D], in radians.
-
-    Dimensions d and d + D / 2 are rotated together, so their angles are equal.
-
-    Args:
-        T: the number of positions.
-        D: the head size.
-        theta: the base of the wavelengths, see `config.rotary.RotaryAttention`.
-        device: the device of the result.
-    """
+    """Make the angles of `rotate` in radians -> float32 [T, D]; dimensions d and d + D / 2 are rotated together."""
     dimension = torch.arange(0, D, 2, dtype=torch.float32, device=device)
     angle = torch.arange(T, dtype=torch.float32, device=device)[:, None] / theta ** (dimension / D)
     return torch.cat([angle, angle], dim=1)
@@ -66,11 +54,7 @@ def rotate(vector_BNTD: torch.Tensor, angle_TD: torch.Tensor) -> torch.Tensor:
 
 
 class GatedFeedForward(nn.Module):
-    """Computes GeGLU (Shazeer 2020, arXiv 2002.05202), [X, H] -> [X, H].
-
-    The GELU of a first linear layer is multiplied by the output of a second one; a third one projects the product.
-    `up` computes the first two side by side.
-    """
+    """GeGLU (Shazeer 2020, arXiv 2002.05202), [X, H] -> [X, H]; `up` computes neurons and gate side by side."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -113,13 +97,12 @@ class PreNormLayer(EncoderLayer):
         return self.complete_layer(hidden_BTH, attended_BTH)
 
     def complete_layer(self, hidden_XH: torch.Tensor, attended_XH: torch.Tensor) -> torch.Tensor:
-        """Compute the layer's output, [X, H], from the layer's input and the output of its attention."""
         hidden_XH = hidden_XH + self.dropout(attended_XH)
         return hidden_XH + self.dropout(self.feed_forward(self.feed_forward_norm(hidden_XH)))
 
 
 class PreNormEncoder(LayerMaskEncoder):
-    """A stack of layers of type `PreNormLayer`, and a final LayerNorm. Most layers attend to nearby tokens only."""
+    """A stack of `PreNormLayer` and a final LayerNorm. Most layers attend to nearby tokens only."""
 
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
@@ -128,25 +111,15 @@ class PreNormEncoder(LayerMaskEncoder):
         self.rotary = config.rotary
 
     def make_masks(self, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> list[torch.Tensor | None]:
-        """Make the mask of each layer; a layer with local attention also masks tokens outside the window."""
         local_mask = make_local_mask(hidden_BTH, self.rotary.window, mask)
         return [local_mask if self.rotary.is_local(layer) else mask for layer in range(len(self.layers))]
 
     def normalise_output(self, hidden_BTH: torch.Tensor) -> torch.Tensor:
-        """Apply the final LayerNorm to the last layer's output, [B, T, H]."""
         return self.norm(hidden_BTH)
 
 
 def make_local_mask(hidden_BTH: torch.Tensor, window: int, mask: torch.Tensor | None) -> torch.Tensor | None:
     """Make the additive mask of local attention: each token attends to itself and `window // 2` tokens on each side.
-
-    Args:
-        hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
-        window: the width of the window in tokens.
-        mask: the mask of layers that attend to all tokens, see `bert.make_additive_mask`.
-
-    Returns:
-        [B or 1, 1, T, T]; `mask` itself if all tokens are within the window.
 
     >>> make_local_mask(torch.zeros(1, 3, 4), 2, None)[0, 0] == 0
     tensor([[ True,  True, False],

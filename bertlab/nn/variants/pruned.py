@@ -12,19 +12,14 @@ from bertlab.nn.bert import SelfAttention
 
 
 class PrunedProjection(nn.Linear):
-    """The output projection of the remaining heads, which also accepts the outputs of all heads.
-
-    Args:
-        config: the configuration of the model.
-        index_C: the columns of the remaining heads, as indices into the N * D columns of all heads.
-    """
+    """The output projection of the remaining heads (columns `index_C`); it also accepts the outputs of all heads."""
 
     def __init__(self, config: ModelConfig, index_C: torch.Tensor):
         super().__init__(len(index_C), config.hidden_size)
         self.register_buffer("index_C", index_C, persistent=False)
 
     def forward(self, heads_X: torch.Tensor) -> torch.Tensor:
-        """Project the outputs of the remaining heads, [..., K * D], or of all heads, [..., N * D] -> [..., H]."""
+        """[..., K * D] or, of all heads, [..., N * D] -> [..., H]."""
         if heads_X.shape[-1] != self.in_features:
             heads_X = heads_X.index_select(-1, self.index_C)
         return super().forward(heads_X)
@@ -33,12 +28,8 @@ class PrunedProjection(nn.Linear):
 class PrunedSelfAttention(SelfAttention):
     """Self-attention whose matrices contain only the heads that remain.
 
-    `FastBert` computes only these heads. The inherited `forward`, which traces and interventions use, computes all N
-    heads: the queries, keys and values of pruned heads are zero.
-
-    Args:
-        config: the configuration of the model.
-        heads: the indices of the heads that remain, in order.
+    `FastBert` computes only these. The inherited `forward`, for traces and interventions, computes all N heads: the
+    queries, keys and values of pruned heads are zero.
     """
 
     def __init__(self, config: ModelConfig, heads: tuple[int, ...]):
@@ -72,7 +63,6 @@ def find_remaining_heads(config: ModelConfig, layer: int) -> tuple[int, ...]:
 
 
 def remove_pruned_heads(layers: nn.ModuleList, config: ModelConfig) -> None:
-    """Replace the attention of the layers that have pruned heads with a `PrunedSelfAttention`."""
     for layer in {layer for layer, _ in config.pruned_heads}:
         layers[layer].attention = PrunedSelfAttention(config, find_remaining_heads(config, layer))
 

@@ -1,13 +1,10 @@
 """Sparse attention for long texts: Longformer's windows with global tokens, and BigBird's blocks.
 
-Scores are computed for all pairs of tokens, and the scores outside the sparse pattern are masked, so that attention
-maps have their usual shape. The results are those of a sparse computation, but time and memory grow with the square of
-the length.
+Scores are computed for all pairs of tokens and masked outside the sparse pattern, so that attention maps have their
+usual shape; time and memory grow with the square of the length.
 
-Sources: Beltagy et al. 2020 (arXiv 2004.05150), Zaheer et al. 2020 (arXiv 2007.14062); `LongformerSelfAttention` and
-`BigBirdBlockSparseAttention` in `transformers`.
-
-Shape legend: B batch, T tokens, H hidden, N heads, D head size.
+Sources: Beltagy et al. 2020 (arXiv 2004.05150), Zaheer et al. 2020 (arXiv 2007.14062). Shape legend: B batch, T tokens,
+H hidden, N heads, D head size.
 """
 
 import math
@@ -27,21 +24,13 @@ from bertlab.nn.variants.layer_masks import LayerMaskEncoder
 
 @dataclass(frozen=True)
 class GlobalMask:
-    """The mask of the layers of a `WindowEncoder`: an additive mask, and the tokens with global attention."""
+    """The mask of the layers of a `WindowEncoder`."""
 
-    additive_mask: torch.Tensor | None
-    """The mask to add to attention scores: the result of `bert.make_additive_mask`, to which `add_window` adds the
-    window of a layer."""
-    is_global_BT: torch.Tensor
-    """Whether a token attends to all tokens and all tokens attend to it."""
+    additive_mask: torch.Tensor | None  # the result of `bert.make_additive_mask`, to which `add_window` adds
+    is_global_BT: torch.Tensor  # whether a token attends to all tokens and all tokens attend to it
 
     def add_window(self, window: int, hidden_BTH: torch.Tensor) -> "GlobalMask":
-        """Return a copy whose additive mask, [B, 1, T, T], also masks tokens outside the window of a query.
-
-        Args:
-            window: the width of the window in tokens.
-            hidden_BTH: the hidden states; the mask gets their number of tokens, their type and their device.
-        """
+        """Return a copy whose additive mask, [B, 1, T, T], also masks tokens outside the window of a query."""
         position_T = torch.arange(hidden_BTH.shape[1], device=hidden_BTH.device)
         is_near_TT = (position_T[:, None] - position_T).abs() <= window // 2
         may_attend_BTT = is_near_TT | self.is_global_BT[:, :, None] | self.is_global_BT[:, None]
@@ -54,9 +43,8 @@ class GlobalMask:
 def find_global_tokens(input_ids_BT: torch.Tensor, separator_id: int, heads: Collection[str]) -> torch.Tensor:
     """Find the tokens with global attention, as the classes of `transformers` do -> bool [B, T].
 
-    With an output layer for classification or regression, only the first token has global attention; with one for
-    question answering, the tokens of the question; with one for multiple choice, the tokens of the choice. With other
-    output layers, no token has global attention.
+    These are the first token for classification and regression, the question for question answering, the choice for
+    multiple choice, and none for other output layers.
 
     >>> find_global_tokens(torch.tensor([[0, 7, 2, 2, 8, 2]]), 2, ["span"]).tolist()
     [[True, True, False, False, False, False]]
@@ -89,7 +77,7 @@ class GlobalSelfAttention(SelfAttention):
         trace: Trace = NO_TRACE,
         interventions: Interventions = NO_INTERVENTIONS,
     ) -> torch.Tensor:
-        """Compute attention -> [B, T, H]; the trace records queries, keys and values of `qkv`, not of `global_qkv`."""
+        """-> [B, T, H]; the trace records queries, keys and values of `qkv`, not of `global_qkv`."""
         query_BNTD, key_BNTD, value_BNTD = self.split_heads(self.qkv(hidden_BTH))
         global_query_BNTD, global_key_BNTD, global_value_BNTD = self.split_heads(self.global_qkv(hidden_BTH))
         is_global_B1T1 = mask.is_global_BT[:, None, :, None]
@@ -113,36 +101,31 @@ class GlobalSelfAttention(SelfAttention):
 
 
 class WindowLayer(EncoderLayer):
-    """A layer of BERT with `GlobalSelfAttention`."""
-
     def __init__(self, config: ModelConfig):
         super().__init__(config)
         self.attention = GlobalSelfAttention(config)
 
 
 class WindowEncoder(LayerMaskEncoder):
-    """Longformer's layers; their mask is a `GlobalMask`."""
-
     def __init__(self, config: ModelConfig):
         nn.Module.__init__(self)
         self.layers = nn.ModuleList(WindowLayer(config) for _ in range(config.num_layers))
         self.windows = config.sparse.windows
 
     def make_masks(self, hidden_BTH: torch.Tensor, mask: GlobalMask) -> list[GlobalMask]:
-        """Make the mask of each layer; the widths of the windows may differ between layers."""
         mask_by_window = {window: mask.add_window(window, hidden_BTH) for window in set(self.windows)}
         return [mask_by_window[window] for window in self.windows]
 
 
 class BlockEncoder(LayerMaskEncoder):
-    """BERT's layers with BigBird's blocks; their mask is the result of `bert.make_additive_mask`."""
+    """BERT's layers with BigBird's blocks."""
 
     def __init__(self, config: ModelConfig):
         super().__init__(config)
         self.sparse = config.sparse
 
     def make_masks(self, hidden_BTH: torch.Tensor, mask: torch.Tensor | None) -> list[torch.Tensor | None]:
-        """Make the mask of each layer, the same for all; short texts, whose attention is full, keep `mask`."""
+        """Short texts, whose attention is full, keep `mask`."""
         if not self.sparse.has_full_attention(hidden_BTH.shape[1]):
             blocks_11TT = make_block_mask(hidden_BTH, self.sparse)
             mask = blocks_11TT if mask is None else torch.where(mask < 0, mask, blocks_11TT)
@@ -152,9 +135,8 @@ class BlockEncoder(LayerMaskEncoder):
 def make_block_mask(hidden_BTH: torch.Tensor, sparse: BlockAttention) -> torch.Tensor:
     """Make the additive mask of BigBird's attention, [1, 1, T, T].
 
-    For queries outside the first and the last block, the keys of the first block count r + 1 times in the softmax,
-    where r is the number of random blocks; see `BlockAttention`. The mask therefore adds ln(r + 1) to the scores of
-    these keys.
+    With r random blocks, the keys of the first block count r + 1 times in the softmax of queries outside the first and
+    last block (see `BlockAttention`), so ln(r + 1) is added to their scores.
 
     >>> mask_11TT = make_block_mask(torch.zeros(1, 6, 4), BlockAttention(1, 0))
     >>> (mask_11TT[0, 0] == 0).int().tolist()[1:4]
