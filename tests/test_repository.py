@@ -1,5 +1,4 @@
-"""Rules for the repository: sizes of checkpoints, no downloads, no unsafe unpickling, existing links, fast CSS,
-documented fields."""
+"""Rules for the repository: sizes of checkpoints, no downloads, no unsafe unpickling, existing links, fast CSS."""
 
 import json
 import re

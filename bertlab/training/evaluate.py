@@ -102,12 +102,7 @@ class EvaluateConfig(TaskFlags):
 
 
 def evaluate(config: EvaluateConfig) -> dict:
-    """Compute the metrics of a checkpoint or of predictions from a file.
-
-    Raises:
-        BertlabError: the configuration names both a checkpoint and a predictions file, or neither; or the data does not
-            fit the task.
-    """
+    """Compute the metrics of a checkpoint or of predictions from a file."""
     check_limits(config)
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -117,7 +112,6 @@ def evaluate(config: EvaluateConfig) -> dict:
 
 
 def _evaluate_task(config: EvaluateConfig) -> dict:
-    """Read each split, and make or read predictions for it; write them if requested, and compute the metrics."""
     record = checkpoint.read_record(config.checkpoint) if is_custom(config.task) and config.checkpoint else {}
     spec = config.make_spec(config.task, record.get("task"))
     task_type = get_finetune_type(spec.kind)
@@ -150,7 +144,6 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
 
 
 def _evaluate_pretraining(config: EvaluateConfig) -> dict:
-    """Evaluate the pre-training objectives of a checkpoint on a corpus."""
     if config.checkpoint is None or config.data is None:
         raise BertlabError("evaluate-pretraining-needs-corpus")
     loaded = _load_checkpoint(config)
@@ -176,7 +169,6 @@ def _evaluate_pretraining(config: EvaluateConfig) -> dict:
 
 
 def _load_checkpoint(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
-    """Load the checkpoint onto the device of the configuration; raise MissingHead if it lacks one of `heads`."""
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
         loaded.model.require_head(head)
@@ -205,20 +197,12 @@ def run(config: EvaluateConfig) -> None:
 
 
 def _is_other_task(task: str, record: dict) -> bool:
-    """Whether `task` is a known task other than the one that a checkpoint was fine-tuned on.
-
-    An example is SQuAD v1.1, for a checkpoint fine-tuned on SQuAD v2.0.
-    """
     own_tasks = [name for name in record.get("objectives", ()) if name in TASKS]
     return task in TASKS and bool(own_tasks) and task not in own_tasks
 
 
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
-    """Write the metrics into the checkpoint's record and model card.
-
-    Metrics of a task that the checkpoint was not fine-tuned on are stored separately, and do not change its no-answer
-    threshold.
-    """
+    """Write the metrics into the record and model card; those of another task are stored beside its own."""
     loaded = checkpoint.load(config.checkpoint)
     if _is_other_task(config.task, loaded.record):
         evaluation = {"metrics": metrics, "measured_on": Path(config.data or config.task).name}

@@ -138,22 +138,15 @@ class FinetuneConfig(TaskFlags, RunConfig):
 class Evaluation:
     """Metrics on held-out rows."""
 
-    step: int
-    """The number of training steps before the evaluation."""
-    seconds: float
-    """The training time so far, in seconds."""
-    metrics: dict
-    """The task's metrics in percent."""
+    step: int  # the number of training steps before the evaluation
+    seconds: float  # the training time so far, in seconds
+    metrics: dict  # the task's metrics in percent
     is_final: bool
     """True after the last step, when all held-out rows are used; False during the run, when some of them are used."""
 
 
 def read_data(config: FinetuneConfig) -> TrainingData:
-    """Open the checkpoint of a run, and read and tokenise its rows.
-
-    Raises:
-        BertlabError: the rows do not fit the task, or the checkpoint cannot be opened.
-    """
+    """Open the checkpoint of a run, and read and tokenise its rows."""
     prepare_machine(config)
     spec, loaded = config.make_spec(config.task), checkpoint.load(config.from_)
     if config.make_unanswerable is not None and not spec.unanswerable:
@@ -179,14 +172,8 @@ def read_data(config: FinetuneConfig) -> TrainingData:
 def finetune(config: FinetuneConfig, data: TrainingData | None = None) -> Iterator[StepReport]:
     """Train, yielding a report after every step; the result is in `config.out`/checkpoint when the iterator ends.
 
-    Args:
-        config: the settings.
-        data: the result of `read_data`; None reads the data here.
-
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.
-        BertlabError: the rows do not fit the task, the directory contains a different run, or the run is in progress in
-            another process.
     """
     return (report for report in run_with_evaluations(config, data) if isinstance(report, StepReport))
 
@@ -196,12 +183,7 @@ def run_with_evaluations(
 ) -> Iterator[StepReport | Evaluation]:
     """Train as `finetune` does, and also yield the evaluations during the run and at its end.
 
-    A run that is already finished yields only its final evaluation.
-
-    Args:
-        config: the settings.
-        data: the result of `read_data`; None reads the data here.
-        notify: receives lines for a terminal: from which step the run continues, and how many rows are held out.
+    A run that is already finished yields only its final evaluation. `notify` receives lines for a terminal.
     """
     with ExitStack() as resources:
         yield from _run_with_evaluations(config, data or read_data(config), notify, resources)
@@ -210,7 +192,6 @@ def run_with_evaluations(
 def _run_with_evaluations(
     config: FinetuneConfig, data: TrainingData, notify: Callable[[str], None], resources: ExitStack
 ) -> Iterator[StepReport | Evaluation]:
-    """Do the work of `run_with_evaluations`; `resources` receives the lock of the run directory."""
     prepare_machine(config)
     batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
@@ -245,7 +226,6 @@ def _run_with_evaluations(
 def _train(
     config: FinetuneConfig, data: TrainingData, trainer: Trainer, log: RunLog
 ) -> Iterator[StepReport | Evaluation]:
-    """Train to the end of the run, and evaluate on some held-out rows after each share of the run in `EVALUATE_AT`."""
     remaining_shares = None
     with trainer.save_on_interrupt():
         for report in trainer:
@@ -260,7 +240,6 @@ def _train(
 
 
 def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool = False) -> Evaluation:
-    """Evaluate on some held-out rows, or on all of them at the end of the run, and log the metrics."""
     if is_final:
         metrics = data.measure(trainer.optimizer.final_model, None, evaluation_bar)
     else:
@@ -271,14 +250,12 @@ def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool 
 
 
 def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> None:
-    """Report how many training rows are held out for evaluation, if there is no validation split."""
     if distributed.is_main_process() and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
         held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
         notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
 
 
 def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: float, metrics: dict) -> None:
-    """Write the checkpoint with its record and model card."""
     settings = {"max_tokens": data.options.max_tokens, "dropout": config.dropout}
     if config.teacher:
         settings |= {"teacher": locate.make_display_name(config.teacher), "teacher_share": config.teacher_share}

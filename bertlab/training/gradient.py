@@ -26,11 +26,8 @@ ROWS = "rows"
 class GlobalGradient:
     """Computes the gradient of a global batch, of which each process has a shard, and stores it in `.grad`.
 
-    Args:
-        model: the model; DistributedDataParallel averages its gradients over the processes.
-        loss: the loss function (model, batch) -> Loss. A loss function whose result has parts also needs a method
-            `count_items(batch) -> {part: number of items}`.
-        accumulate: the number of micro-batches (gradient accumulation steps); more of them need less memory.
+    A loss function whose result has parts also needs a method `count_items(batch) -> {part: number of items}`. More
+    micro-batches (`accumulate`) need less memory.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss], accumulate: int = 1):
@@ -44,9 +41,6 @@ class GlobalGradient:
 
         Args:
             batch: the rows of this process; it may be empty.
-
-        Raises:
-            BertlabError: another process has ended.
         """
         if self.accumulate == 1 and distributed.world_size() == 1:
             loss = self.loss(self.model, batch)
@@ -79,7 +73,7 @@ class GlobalGradient:
         return Loss(value, metrics, tokens, ratios=self.weighted_loss.ratios)
 
     def _build_module(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> nn.Module:
-        """Build the module that computes the weighted loss and, with several processes, averages their gradients."""
+        """Build the module that computes the weighted loss and, with several processes, averages the gradients."""
         if distributed.world_size() == 1:
             return self.weighted_loss
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []
@@ -94,7 +88,6 @@ class GlobalGradient:
             return DistributedDataParallel(self.weighted_loss, find_unused_parameters=some_have_no_effect)
 
     def _count_items(self, micro_batch) -> dict[str, torch.Tensor]:
-        """Count the items of each part of the loss in a micro-batch."""
         counts = {ROWS: len(micro_batch)}
         if hasattr(self.loss, "count_items"):
             counts |= self.loss.count_items(micro_batch)
@@ -102,7 +95,7 @@ class GlobalGradient:
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 
     def _backward(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Add the gradient of a micro-batch to `.grad` of the weights, and return the N numbers of its result."""
+        """Add the gradient of a micro-batch to `.grad` of the weights -> the N numbers of its result."""
         with distributed.explain_lost_process():
             value, results_N = self.module(micro_batch, part_shares)
             # DistributedDataParallel divides the gradients by the number of processes; this multiplication undoes it.
@@ -110,7 +103,7 @@ class GlobalGradient:
         return results_N
 
     def _accumulate_gradients(self, sums_W: list) -> list:
-        """Add the gradients to the sums in float32, in which small values are not lost, and clear the gradients."""
+        """Add the gradients to the sums in float32, in which small values are not lost, and clear them."""
         gradients_W = [None if p.grad is None else p.grad.float() for p in self.weights]
         for p in self.weights:
             p.grad = None

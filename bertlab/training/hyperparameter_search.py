@@ -33,7 +33,7 @@ PAPER_LEARNING_RATES, PAPER_BATCH_SIZES, PAPER_EPOCHS = (5e-5, 3e-5, 2e-5), (16,
 
 
 def is_search(config) -> bool:
-    """Whether a `FinetuneConfig` describes a search: several seeds, or any grid."""
+    """Whether the settings describe a search: several seeds, or any grid."""
     return config.grid or config.seeds > 1 or bool(config.grid_rates or config.grid_batches or config.grid_epochs)
 
 
@@ -49,10 +49,7 @@ def list_combinations(config) -> list[dict]:
 
 
 def list_runs(config) -> Iterator[tuple[dict, object]]:
-    """Yield (run setting, configuration) of every run. All runs with the first seed come first.
-
-    The run setting is the combination and the seed.
-    """
+    """Yield ({combination and seed}, configuration) of every run; all runs with the first seed come first."""
     for seed in range(config.seed, config.seed + config.seeds):
         for combination in list_combinations(config):
             run_setting = combination | {"seed": seed}
@@ -80,11 +77,6 @@ def run(config) -> list[dict]:
     Returns:
         A dictionary for each finished run: "setting" is its run setting, "figures" its metrics, and "minutes" its
         training time. "figures" is an old name, which means numbers, not plots.
-
-    Raises:
-        BertlabError: a field of the configuration is out of its range, there are no held-out rows to compare the runs
-            on, `torchrun` started several processes, or the directory contains a different search or one that is in
-            progress.
     """
     from bertlab.training.finetune import read_data
 
@@ -99,7 +91,6 @@ def run(config) -> list[dict]:
 
 
 def _run_all(config, data: TrainingData) -> list[dict]:
-    """Do the work of `run` after its checks, with the directory locked."""
     from bertlab.training.finetune import print_evaluations
 
     metric, results = data.spec.metrics[0], []
@@ -112,16 +103,13 @@ def _run_all(config, data: TrainingData) -> list[dict]:
 
 
 def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[int, int, object, Iterator]]:
-    """Do the runs that are not finished yet, one after the other. The caller must hold the lock of the directory.
+    """Do the runs that are not finished yet, one after the other; the caller holds the lock of the directory.
 
-    Args:
-        config: the settings of the search.
-        data: the data of all runs.
-        results: an empty list, which receives the results of all finished runs in the form that `run` returns.
+    `results`, an empty list, receives the results of all finished runs in the form that `run` returns.
 
     Yields:
         The index of the run (from 1), how many runs there are, the configuration of the run, and an iterator over its
-        step reports and evaluations. The caller must read this iterator to its end before requesting the next run.
+        step reports and evaluations, which must be read to its end before the next run is requested.
     """
     from bertlab.training.finetune import run_with_evaluations
 
@@ -147,11 +135,7 @@ def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[in
 
 
 def format_results(results: list[dict], metric: str) -> list[str]:
-    """Format results as a table with one line for each combination, the best mean first.
-
-    The columns are the combination, the mean, spread (standard deviation) and best value of the metric, and the number
-    of seeds.
-    """
+    """Format results as a table with one line for each combination, the best mean first."""
     values_by_combination: dict[tuple, list[float]] = {}
     for result in results:
         setting = result["setting"]
@@ -171,13 +155,11 @@ def format_results(results: list[dict], metric: str) -> list[str]:
 
 
 def _make_run_name(setting: dict) -> str:
-    """Make the name of a run's directory from its run setting."""
     epochs = "" if setting["epochs"] is None else f"-epochs{setting['epochs']:g}"
     return f"lr{setting['lr']:g}-batch{setting['batch_size']}{epochs}-seed{setting['seed']}"
 
 
 def _read_results(out: Path) -> list[dict]:
-    """Read the results of the finished runs of a search; an empty list if no run has finished."""
     try:
         return [json.loads(line) for line in (out / RESULTS).read_text().splitlines()]
     except FileNotFoundError:
@@ -185,6 +167,5 @@ def _read_results(out: Path) -> list[dict]:
 
 
 def _copy_checkpoint(source: Path, target: Path) -> None:
-    """Replace a checkpoint with a copy of another one; even if copying is interrupted, `target` is never incomplete."""
     with replace_directory(target, obsolete_files=()) as copy:
         shutil.copytree(source, copy, dirs_exist_ok=True)

@@ -73,18 +73,7 @@ EARLIER_TRAINING = "{steps:,} steps, {tokens:,} tokens and {training_minutes} mi
 
 
 def render_card(name: str, record: dict) -> str:
-    """Render the model card of a checkpoint that bertlab trained.
-
-    Args:
-        name: the name of the checkpoint.
-        record: the content of `bertlab.json`. It must have the keys made_by, command, from, data, objectives, steps,
-            tokens, training_minutes, hardware, precision, seed, finished, settings and validation, and evaluate_command
-            if there are metrics. Optional keys include cloze (the result of `cloze.answer_clozes`) and other_tasks (a
-            dictionary {task: {"metrics": {name: value}, "measured_on": data}}).
-
-    Returns:
-        Markdown.
-    """
+    """Render the model card of a checkpoint that bertlab trained; `record` is the content of `bertlab.json`."""
     rows = [
         ("made with", f"{record['made_by']}, `{record['command']}`"),
         ("started from", record["from"]),
@@ -127,7 +116,6 @@ def render_card(name: str, record: dict) -> str:
 
 
 def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
-    """Format metrics as a table with the labels and number formats of `METRICS`."""
     rows = []
     for key, value in metrics.items():
         label, number_format = METRICS.get(
@@ -138,15 +126,7 @@ def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
 
 
 def render_export_card(name: str, record: dict) -> str:
-    """Render the model card of a checkpoint that `bertlab export` made from a checkpoint without a training record.
-
-    Args:
-        name: the name of the new checkpoint.
-        record: the keys pruned_from, pruned_heads and zeroed, or the key mean_of.
-
-    Returns:
-        Markdown.
-    """
+    """Render the model card of a checkpoint that `bertlab export` made from one without a training record."""
     text = [
         f"# {name}",
         "",
@@ -162,11 +142,7 @@ def render_compression_card(name: str, record: dict) -> str:
     """Render the model card of a checkpoint that `bertlab compress` wrote.
 
     Args:
-        name: the name of the new checkpoint.
         record: the keys compressed_from, compression, stored and format.
-
-    Returns:
-        Markdown.
     """
     changes = dict(record["compression"])
     rows = [
@@ -185,13 +161,11 @@ def render_compression_card(name: str, record: dict) -> str:
 
 
 def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
-    """List the steps after which a finished run was lengthened; after each, the learning rate rose again."""
     steps = record.get("lengthened_after")
     return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
 
 
 def _list_earlier_runs(record: dict) -> list[tuple[str, str]]:
-    """Make the row with the steps, tokens and minutes of all earlier runs of the weights; [] if there were none."""
     before = record.get("before")
     if not before:
         return []
@@ -200,7 +174,6 @@ def _list_earlier_runs(record: dict) -> list[tuple[str, str]]:
 
 
 def _list_export_changes(record: dict) -> list[tuple[str, str]]:
-    """List the changes that `bertlab export` made to the weights."""
     rows = []
     if mean := record.get("mean_of"):
         parts = " and ".join(f"{100 * share:g} % of {name}" for name, share in mean)
@@ -212,12 +185,10 @@ def _list_export_changes(record: dict) -> list[tuple[str, str]]:
 
 
 def _format_data(record: dict) -> str:
-    """Format the names of the training data, with the attribution."""
     return ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")
 
 
 def _describe_compatibility(record: dict) -> str:
-    """Describe which programs can open the checkpoint."""
     if record.get("format") == "onnx":
         return "It is an ONNX file: it opens with `bertlab.load` for predictions, and with ONNX Runtime."
     has_removed_heads = record.get("pruned_heads") and not record.get("zeroed")
@@ -228,12 +199,10 @@ def _describe_compatibility(record: dict) -> str:
 
 
 def _format_table(rows: list[tuple[str, str]]) -> list[str]:
-    """Format (key, value) rows as the lines of a Markdown table with an empty heading."""
     return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows)]
 
 
 def _format_cloze_results(rows: list[dict]) -> list[str]:
-    """Format the predictions for cloze sentences, then list the kinds of sentences with and without errors."""
     text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
     correct_by_kind: dict[str, list[bool]] = {}
     for row in rows:

@@ -43,8 +43,6 @@ class Muon(torch.optim.Optimizer):
     The updates are scaled to the usual size of Adam's updates, so that the same learning rate suits both.
 
     Args:
-        matrices: the parameters, all with two dimensions.
-        weight_decay: decoupled weight decay, as in AdamW.
         dtype: the type of the arithmetic; matrices and momentum keep their own types.
         momentum: the decay rate of the moving average of the gradients.
         parts: parameter -> the number of matrices that are stacked in it; 1 for a parameter that is not listed.
@@ -84,7 +82,7 @@ class Muon(torch.optim.Optimizer):
     def _update(
         self, triples: list[tuple], step_size: float, *, lr: float, weight_decay: float, momentum: float, **_
     ) -> None:
-        """Update matrices of the same size; `triples` contains (matrix, gradient, momentum) of each."""
+        """Update matrices of one size; `triples` contains (matrix, gradient, momentum) of each."""
         matrices, gradients, buffers = (list(tensors) for tensors in zip(*triples, strict=True))
         torch._foreach_lerp_(buffers, gradients, 1 - momentum)
         nesterov = torch._foreach_lerp(gradients, buffers, momentum)
@@ -97,5 +95,4 @@ class Muon(torch.optim.Optimizer):
 
 
 def _is_wide(matrix: torch.Tensor) -> bool:
-    """Whether a matrix has at least as many columns as rows, as `orthogonalize` requires."""
     return matrix.shape[0] <= matrix.shape[1]

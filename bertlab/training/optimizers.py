@@ -72,7 +72,7 @@ class OptimConfig:
     averaging."""
 
     def learning_rate_at(self, progress: float) -> float:
-        """Compute the learning rate at the point where the share `progress` (0..1) of the run is done.
+        """Compute the learning rate where the share `progress` (0..1) of the run is done.
 
         >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).learning_rate_at(0.55)
         0.5
@@ -140,11 +140,7 @@ def register(name: str, build: OptimizerBuilder) -> None:
 
 
 def find_optimizer(name: str) -> OptimizerBuilder:
-    """Find the builder of an optimiser.
-
-    Raises:
-        BertlabError: there is no optimiser of this name.
-    """
+    """Find the builder of an optimiser."""
     if name not in OPTIMIZERS:
         raise BertlabError("optimizer-unknown", name=name, names=list(OPTIMIZERS))
     return OPTIMIZERS[name]
@@ -160,16 +156,9 @@ def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype
 class Optimizer:
     """The float32 master weights with their optimisers, and the model that runs the forward and backward pass.
 
-    Args:
-        model: the model in float32; its trainable parameters are the master weights.
-        config: the optimiser and its settings.
-        dtype: the type of the forward and backward pass.
-
     Attributes:
-        working_model: the model that runs the forward and backward pass: `model` itself if `dtype` is float32,
-            otherwise a copy of it in `dtype`.
+        working_model: the model that computes: `model` itself if `dtype` is float32, otherwise a copy in `dtype`.
         master_weights: the trainable parameters of `model`.
-        optimizers: the torch optimisers that update the master weights.
         average: the moving average of `model`; None if there is none.
     """
 
@@ -195,11 +184,7 @@ class Optimizer:
         return self.working_model if self.average is None else self.average.module
 
     def clip(self) -> torch.Tensor:
-        """Copy the gradients of `working_model` to the master weights, and clip them.
-
-        Returns:
-            The norm of the gradients before clipping, a scalar.
-        """
+        """Copy the gradients of `working_model` to the master weights, and clip them."""
         if self.working_model is not self.model:
             for p, w in zip(self.master_weights, self.working_weights, strict=True):
                 if w.grad is None or p.grad is None:
@@ -267,9 +252,7 @@ class Optimizer:
 def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
     """Whether a parameter is a matrix inside the encoder's layers; Muon is meant only for these (Jordan 2024).
 
-    >>> is_hidden_matrix("encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
-    True
-    >>> is_hidden_matrix("generator.encoder.layers.0.attention.out.weight", torch.empty(2, 2))
+    >>> is_hidden_matrix("generator.encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
     True
     >>> is_hidden_matrix("embeddings.token.weight", torch.empty(6, 2))
     False
@@ -280,9 +263,8 @@ def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
 def _make_moving_average(decay: float):
     """Make the update function of an exponential moving average.
 
-    In the first steps the decay is smaller than `decay`, so that the average soon forgets the random initial weights.
-
-    Source: `num_updates` of TensorFlow's ExponentialMovingAverage.
+    It decays faster in the first steps, as with `num_updates` of TensorFlow's ExponentialMovingAverage, so that the
+    average soon forgets the random initial weights.
     """
 
     @torch.no_grad()

@@ -72,14 +72,7 @@ class RunConfig:
 
 
 def prepare_machine(config: RunConfig) -> torch.device:
-    """Check the settings, set threads and seed, and join the process group if `torchrun` started several processes.
-
-    Returns:
-        The device of this process.
-
-    Raises:
-        BertlabError: a setting is out of its range, or the device is not available.
-    """
+    """Check the settings, set threads and seed, and join the process group if `torchrun` started several processes."""
     check_limits(config)
     find_optimizer(config.optim.name)
     if config.threads:
@@ -93,24 +86,7 @@ def prepare_machine(config: RunConfig) -> torch.device:
 def open_run(
     config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, fingerprint: dict, resources: ExitStack
 ) -> tuple[Trainer, "RunLog"]:
-    """Begin a run in its directory, or continue it from its last saved state.
-
-    Args:
-        config: the settings.
-        model: the model to train.
-        batches: the training data.
-        loss: the loss function (model, batch) -> Loss.
-        steps: how many steps the run has.
-        fingerprint: counts and digests that identify the training data, see `claim_run`.
-        resources: receives the lock of the directory; the caller closes this stack at the end of the run.
-
-    Returns:
-        The trainer and the log of the run.
-
-    Raises:
-        BertlabError: the run is in progress in another process, was begun with different settings, or has a damaged
-            state; or its directory cannot be written.
-    """
+    """Begin a run in its directory, or continue it; `resources` receives the lock of the directory."""
     resources.enter_context(lock_run(config))
     device = resolve_device(config.device)
     dtypes = (torch.float32, torch.bfloat16)
@@ -135,25 +111,14 @@ def open_run(
 
 
 def lock_run(config: RunConfig) -> AbstractContextManager:
-    """Lock the directory of a run, so that two commands cannot train the same run at the same time.
-
-    Only the main process takes the lock. If the directory is already locked, the main process ends, and `torchrun` ends
-    the other processes.
-    """
+    """Lock the directory of a run against a second command; only the main process takes the lock."""
     if not distributed.is_main_process():
         return nullcontext()
     return exclusive_lock(config.out / ".lock", Message("lock-owner-run", path=config.out))
 
 
 def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **values) -> dict:
-    """Make the content of `bertlab.json` for a run's checkpoint.
-
-    Args:
-        config: the settings of the run.
-        trainer: the trainer after its last step.
-        settings: the settings to record in addition to the batch size and the settings of the optimiser.
-        values: other values to record: command, from, data, objectives, validation, evaluate_command and so on.
-    """
+    """Make the content of `bertlab.json` for a run's checkpoint; `settings` and `values` are what else to record."""
     optimizer = asdict(config.optim)
     lengthened_steps = read_lengthened_steps(config.out)
     return {
@@ -192,14 +157,7 @@ def report_resumed(config: RunConfig, trainer: Trainer, notify: Callable[[str], 
 
 
 def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Callable[[str], None]) -> None:
-    """Report that a run is already finished, and how to evaluate or lengthen it.
-
-    Args:
-        config: the settings of the run.
-        trainer: the trainer of the finished run.
-        target: the task in the command `bertlab evaluate TASK`.
-        notify: receives the report, a line for a terminal.
-    """
+    """Report that a run is already finished, and how to evaluate (`target` is the task) or lengthen it."""
     if distributed.is_main_process():
         length_flags = "--steps or --minutes" if hasattr(config, "steps") else "--epochs or --minutes"
         notify(
@@ -209,13 +167,9 @@ def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Ca
 
 
 class RunLog:
-    """The log of a run: a file with one JSON object per line. Only the main process writes it.
+    """The log of a run, one JSON object a line, which only the main process writes.
 
-    Opening the log removes damaged lines and the rows after the last saved step.
-
-    Args:
-        path: the log file.
-        saved_step: the last saved step; None removes all rows, because nothing was saved.
+    Opening it removes damaged lines and the rows after the last saved step, or all rows if nothing was saved.
     """
 
     def __init__(self, path: Path, saved_step: int | None):
@@ -239,11 +193,6 @@ class RunLog:
 
 
 def _is_row_up_to(line: str, step: int) -> bool:
-    """Whether a line of the log is a row of `step` or of an earlier step; False for a damaged line.
-
-    >>> _is_row_up_to('{"step": 3}', 3), _is_row_up_to('{"step": 4}', 3), _is_row_up_to('{"st', 3)
-    (True, False, False)
-    """
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

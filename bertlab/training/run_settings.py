@@ -44,21 +44,15 @@ INITIAL_PRECISION, DATA_FINGERPRINT, LENGTHENED_AFTER = "initial_precision", "da
 
 
 def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None = None) -> torch.dtype:
-    """Write the settings of a new run to its directory, or check that they equal the settings of the existing run.
+    """Write the settings of a new run to its directory, or check that they equal those of the existing run.
 
-    The precision that `auto` selected is recorded, so that a run keeps its precision if another machine resumes it.
+    The precision that `auto` selected is recorded, so that a run keeps it if another machine resumes the run.
 
     Args:
-        config: the `RunConfig`.
-        device: the device for which `auto` selects a precision.
-        fingerprint: the fingerprint of the training data: name -> count or digest.
         steps: the length of the run; None if it cannot be lengthened.
 
     Returns:
         The type that the run computes in.
-
-    Raises:
-        BertlabError: the directory contains a run with different settings or data, is damaged, or cannot be written.
     """
     settings = _select_loss_settings(asdict(config))
     path = config.out / SETTINGS
@@ -97,11 +91,7 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
 
 
 def read_settings(directory: Path) -> dict:
-    """Read run.json, and rename the keys of older versions of bertlab.
-
-    Raises:
-        BertlabError: the file is damaged.
-    """
+    """Read run.json, and rename the keys of older versions of bertlab."""
     path = directory / SETTINGS
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -123,10 +113,7 @@ def read_lengthened_steps(directory: Path) -> list[int]:
 
 
 def _find_lengthening_step(config, changed_flags: list[str], steps: int | None) -> int | None:
-    """Find the step after which a finished run is lengthened.
-
-    The result is None if other settings change too, if the run is not finished, or if its new length is not greater.
-    """
+    """Find the step after which a finished run is lengthened; None if something else is the case."""
     if steps is None or not changed_flags or not LENGTH_FLAGS.issuperset(changed_flags):
         return None
     try:
@@ -141,7 +128,6 @@ def _find_lengthening_step(config, changed_flags: list[str], steps: int | None) 
 
 
 def _make_settings_error(directory: Path, differences: list[tuple]) -> BertlabError:
-    """Make the error for a run that has other settings; `differences` are (flag, value of the run, requested value)."""
     parts = [
         Message("run-setting-difference", flag=flag, before=_format_value(before), now=_format_value(now))
         for flag, before, now in differences
@@ -154,7 +140,6 @@ def _make_settings_error(directory: Path, differences: list[tuple]) -> BertlabEr
 
 
 def _write_settings(path: Path, settings: dict, precision: str, fingerprint: dict, lengthened_steps: list[int]) -> None:
-    """Write run.json; see `claim_run`, and `read_lengthened_steps` for the steps."""
     record = settings | {INITIAL_PRECISION: precision, DATA_FINGERPRINT: fingerprint}
     if lengthened_steps:
         record[LENGTHENED_AFTER] = lengthened_steps
@@ -162,21 +147,11 @@ def _write_settings(path: Path, settings: dict, precision: str, fingerprint: dic
 
 
 def _select_loss_settings(values: dict) -> dict:
-    """Select the settings that change the losses, and convert their values to values that JSON can store."""
     return json.loads(json.dumps({name: v for name, v in values.items() if name not in FREE_SETTINGS}, default=str))
 
 
 def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
-    """Find the flags whose name differs from `--` plus the path of the field, such as `--ema` for the field optim.ema.
-
-    The result includes the positional arguments, because their names have no dashes.
-
-    Args:
-        config_class: the dataclass of the settings.
-        path: the names of the fields that contain the dataclass, each followed by a dot.
-
-    Returns:
-        Path of the field -> flag.
+    """Map fields to flags whose name is not `--` plus the path of the field, including positional arguments.
 
     >>> _find_flag_names(OptimConfig, "optim.")
     {'optim.ema': '--ema'}
@@ -199,12 +174,7 @@ def _find_flag_names(config_class: type, path: str = "") -> dict[str, str]:
 
 
 def _to_flag_values(settings: dict, flag_names: dict[str, str], path: str = "") -> dict:
-    """Convert a dictionary {field: value} to a dictionary {flag: value}, with each flag as a user types it.
-
-    Args:
-        settings: values by field; the value of a nested dataclass is a dictionary.
-        flag_names: the result of `_find_flag_names`.
-        path: the names of the fields that contain `settings`, each followed by a dot.
+    """Convert settings by field to settings by flag, as a user types it.
 
     >>> flag_names = {"kind": "--type", "optim.ema": "--ema"}
     >>> _to_flag_values({"from_": "mine", "kind": "span", "optim": {"weight_decay": 0.1, "ema": 0.9}}, flag_names)
@@ -220,15 +190,12 @@ def _to_flag_values(settings: dict, flag_names: dict[str, str], path: str = "") 
 
 
 def _to_flag_name(name: str) -> str:
-    """Convert the name of a field to its spelling on the command line."""
     return name.rstrip("_").replace("_", "-")
 
 
 def _format_value(value: object) -> object:
-    """Format the value of a flag as a user would write it."""
     return Message("run-setting-unset") if value is None or value == "" else str(value)
 
 
 def _make_default_settings(config) -> dict:
-    """Make the default settings, which complete a run.json that was written before a setting existed."""
     return _select_loss_settings({f.name: f.default for f in fields(config) if f.default is not MISSING})

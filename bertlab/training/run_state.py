@@ -20,16 +20,7 @@ METADATA_KEY = "trainer"  # the key of the JSON values in the metadata of the st
 
 
 def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -> None:
-    """Write a state to disk under a temporary name, then rename the file.
-
-    Args:
-        path: the state file.
-        tensors: the tensors by name.
-        values: JSON values by name.
-
-    Raises:
-        CheckpointError: the state cannot be written; the previous state is unchanged.
-    """
+    """Write tensors and JSON values to a temporary file, then rename it: on failure the previous state remains."""
     temporary_path = path.with_suffix(".building")
     try:
         save_file(tensors, temporary_path, metadata={METADATA_KEY: json.dumps(values)})
@@ -59,11 +50,7 @@ def read_state(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
 
 
 def read_values(path: Path) -> dict:
-    """Read the values that `write_state` wrote, without the tensors.
-
-    Raises:
-        CheckpointError: the file is damaged or not the state of a run.
-    """
+    """Read the values that `write_state` wrote, without the tensors."""
     try:
         with safe_open(path, framework="pt") as file:
             return _read_metadata(path, file)
@@ -72,11 +59,6 @@ def read_values(path: Path) -> dict:
 
 
 def _read_metadata(path: Path, file) -> dict:
-    """Read the JSON values from the metadata of an open state file.
-
-    Raises:
-        CheckpointError: the values are missing or damaged; the message contains `path`.
-    """
     try:
         values = json.loads((file.metadata() or {})[METADATA_KEY])
     except (KeyError, ValueError, RecursionError) as error:

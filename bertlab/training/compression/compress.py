@@ -116,23 +116,14 @@ class CompressConfig(TaskFlags):
 class CompressionResult:
     """What `compress` did."""
 
-    path: Path
-    """The directory of the compressed checkpoint."""
-    changes: dict
-    """What was changed: the number of layers, the pruned heads, the number of neurons, and so on."""
-    before: Measurements
-    """The measurements of the original checkpoint, in float32 with PyTorch."""
-    after: Measurements
-    """The measurements of the compressed checkpoint, which was written and opened again."""
+    path: Path  # the directory of the compressed checkpoint
+    changes: dict  # what was changed: the number of layers, the pruned heads, the number of neurons, and so on
+    before: Measurements  # the measurements of the original checkpoint, in float32 with PyTorch
+    after: Measurements  # the measurements of the compressed checkpoint, which was written and opened again
 
 
 def compress(config: CompressConfig) -> CompressionResult:
-    """Compress a checkpoint and measure it before and after.
-
-    Raises:
-        BertlabError: a setting is out of range, settings contradict each other, the checkpoint has no output layer for
-            the task or is an ONNX file, the data does not fit the task, or `out` already contains a checkpoint.
-    """
+    """Compress a checkpoint and measure it before and after."""
     check_limits(config)
     _check_settings(config)
     loaded = checkpoint.load(config.checkpoint)
@@ -180,7 +171,6 @@ def compress(config: CompressConfig) -> CompressionResult:
 
 
 def _check_settings(config: CompressConfig) -> None:
-    """Raise BertlabError if settings contradict each other, or the directory is in use."""
     if not config.out.strip():
         raise BertlabError("export-no-directory")
     if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
@@ -195,10 +185,7 @@ def _check_settings(config: CompressConfig) -> None:
 
 
 def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec, bar) -> tuple[Bert, dict]:
-    """Remove what the settings say, and retrain. Return the new model and a record of the changes.
-
-    `bar` wraps an iterable in a progress bar, as `tqdm` does.
-    """
+    """Remove what the settings say, and retrain -> the new model and a record of the changes."""
     model, changes, masks = loaded.model, {}, None
     if config.heads or config.neurons or config.keep_layers or config.magnitude:
         require_separate_layers(model.config)
@@ -237,7 +224,6 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
 
 
 def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec) -> TrainingData:
-    """Read the training rows, whose labels must be those of the checkpoint, in the same order."""
     max_tokens = min(config.max_tokens or loaded.max_tokens_for(0) or task_type.max_tokens, loaded.config.max_tokens)
     options = TrainingOptions(
         data=config.data, validation=None, max_tokens=max_tokens, stride=loaded.stride, seed=config.seed
@@ -249,7 +235,6 @@ def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: F
 
 
 def _write(config: CompressConfig, loaded: Checkpoint, model: Bert, changes: dict, task: dict, bar) -> Path:
-    """Write the compressed checkpoint with its record (`bertlab.json`) and its model card."""
     kept_fields = {name: value for name, value in loaded.record.items() if name not in ("cloze", "other_tasks", "note")}
     record = kept_fields | {
         "task": task, "validation": {}, "stored": config.weights, "format": config.format,

@@ -23,15 +23,10 @@ def retrain(
 ) -> Bert:
     """Train a model in place for some steps, without dropout, and return it.
 
+    The learning rate rises in the first tenth of the steps, then falls to zero.
+
     Args:
-        model: the model with the output layer of the task.
-        data: the training rows.
-        steps: the number of steps.
-        masks: name of a pruned matrix -> a mask of the same shape: 0 where the weight must stay zero, otherwise 1.
-        learning_rate: the peak learning rate; it rises in the first tenth of the steps, then falls to zero.
-        batch_size: the number of rows in a batch.
-        seed: the seed of the order of the rows.
-        progress: wraps the iterable of step reports, as `tqdm` does.
+        masks: name of a pruned matrix -> 0 where the weight must stay zero, otherwise 1.
 
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.

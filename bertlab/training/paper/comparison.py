@@ -2,14 +2,9 @@
 
 
 def compare_directions(table: dict) -> list[dict]:
-    """Compare every row with the reference row, in each column where the paper reports a difference between the two.
+    """Compare every row of `read_table` with the reference row, where the paper reports a difference between the two.
 
-    Args:
-        table: the result of `read_table`; only the keys `rows` and `against` (the reference row) are used.
-
-    Returns:
-        For each comparison the row, the column, our difference, the paper's difference, and whether both have the same
-        sign (None if our difference is zero).
+    "agrees" of a comparison is whether both differences have the same sign; None if ours is zero.
     """
     reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
     for name, row in table["rows"].items():
@@ -28,12 +23,7 @@ def compare_directions(table: dict) -> list[dict]:
 
 
 def summarise_directions(table: dict) -> str:
-    """Summarise in a sentence or two how many differences have the same sign as in the paper, and name the others.
-
-    Args:
-        table: the result of `read_table`; only the keys `rows`, `columns`, `against` (the reference row) and `seeds`
-            are used.
-    """
+    """Summarise how many differences have the same sign as in the paper, and name the others."""
     comparisons = compare_directions(table)
     if not comparisons:
         return "Nothing can be compared with the paper yet."

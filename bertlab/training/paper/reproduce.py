@@ -46,35 +46,23 @@ FROZEN_ENCODER_LEARNING_RATE = 1e-3  # the learning rate of a BiLSTM on a frozen
 class Cell:
     """The row, column and seed of one result."""
 
-    row: str
-    """The name of the row."""
-    column: str
-    """The name of the column."""
-    seed: int
-    """The seed of the runs."""
+    row: str  # the name of the row
+    column: str  # the name of the column
+    seed: int  # the seed of the runs
 
 
 @dataclass(frozen=True)
 class TableProgress:
     """How much of a table has been computed."""
 
-    cell: Cell
-    """The cell that is being computed."""
-    activity: str
-    """The current activity: "pre-training", "reading TASK", "fine-tuning" or "done"."""
-    done: float
-    """The number of finished cells, plus the finished share of the current one."""
-    total: int
-    """The number of cells."""
+    cell: Cell  # the cell that is being computed
+    activity: str  # the current activity: "pre-training", "reading TASK", "fine-tuning" or "done"
+    done: float  # the number of finished cells, plus the finished share of the current one
+    total: int  # the number of cells
 
 
 def reproduce(config: ReproduceConfig) -> Iterator[TableProgress]:
-    """Compute the cells that are not finished yet, and yield the progress; `read_table` returns the results.
-
-    Raises:
-        BertlabError: data is missing (this is checked before any training), or the directory contains a table with
-            different settings.
-    """
+    """Compute the cells that are not finished yet, and yield the progress; `read_table` returns the results."""
     all_cells = list_cells(config)
     sources = _find_sources(config, all_cells)
     _claim_directory(config)
@@ -136,10 +124,7 @@ def _finetune(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[
 
 
 def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
-    """Fine-tune with every setting of the paper's grid; yield (finished share, {}) for each step, then (1.0, results).
-
-    The results are those of the setting with the best value of the task's first metric.
-    """
+    """As `_finetune`, with every setting of the paper's grid; the results are those of the best setting."""
     search_config, results = replace(run_config, grid=True), []
     with hyperparameter_search.lock_run(search_config):
         for number, total, _, reports in hyperparameter_search.search(search_config, data, results):
@@ -152,11 +137,7 @@ def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tup
 
 
 def list_cells(config: ReproduceConfig) -> list[Cell]:
-    """List the cells of a table; all cells of one seed come before those of the next seed.
-
-    Raises:
-        BertlabError: a row or column does not exist, or a setting is out of its range.
-    """
+    """List the cells of a table; all cells of one seed come before those of the next."""
     table = ALL_TABLES[config.table]
     for error_id, names, known_names in (
         ("reproduce-row-unknown", config.rows, table.rows),
@@ -190,11 +171,7 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
 
 
 def read_benchmark(config: ReproduceConfig) -> dict:
-    """Read the finished cells of one of tables 1 to 4, and combine them with the published results.
-
-    Returns:
-        The result of `summarise_benchmark`, with the settings of the table.
-    """
+    """Read the finished cells of one of tables 1 to 4, beside the published results."""
     cells: dict[str, list[dict]] = {}
     for seed in range(config.seeds):
         for column in config.columns or BENCHMARK_TABLES[config.table].columns:
@@ -208,10 +185,8 @@ def read_benchmark(config: ReproduceConfig) -> dict:
 def read_table(config: ReproduceConfig) -> dict:
     """Read the finished cells of a table.
 
-    Returns:
-        Title, source and settings of the table; for each row and column the values of all seeds, their mean and spread
-        (standard deviation), and the paper's result; the comparisons of `compare_directions`, which show whether
-        differences from the reference row have the same sign as in the paper; and a sentence that summarises them.
+    Each row and column has the values of all seeds, their mean and spread (standard deviation) and the paper's result;
+    "directions" are those of `compare_directions`.
     """
     table = ALL_TABLES[config.table]
     rows: dict[str, dict] = {}
@@ -258,7 +233,6 @@ def read_table(config: ReproduceConfig) -> dict:
 
 
 def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
-    """Make the settings of the pre-training run that a row starts from."""
     changes = ALL_TABLES[config.table].pretrainings[row.pretrained]
     run_config = fast(
         config.corpus,
@@ -274,7 +248,6 @@ def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> Pretr
 def _make_finetune_config(
     config: ReproduceConfig, cell: Cell, checkpoint_name: str, source: str | None
 ) -> FinetuneConfig:
-    """Make the settings with which the fine-tuning run of a cell trains a checkpoint on the rows in `source`."""
     table = ALL_TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
     finetuning_rate = BENCHMARK_LEARNING_RATE if config.table in BENCHMARK_TABLES else FINETUNING_LEARNING_RATE
@@ -294,11 +267,7 @@ def _make_finetune_config(
 def _replace_checkpoint(
     data: TrainingData, checkpoint_name: str, row: Row, column: Column, lstm_width: int
 ) -> TrainingData:
-    """Use the tokenised data of a task with a different checkpoint.
-
-    The model to train is the encoder of this checkpoint with an output layer. A BiLSTM is between the two if the row
-    has one, or if the encoder is frozen.
-    """
+    """Use the tokenised data of a task with another checkpoint; a frozen encoder gets a BiLSTM on top."""
     loaded = checkpoint.load(checkpoint_name)
     is_frozen = column.method == "features"
 
@@ -320,12 +289,10 @@ def _replace_checkpoint(
 
 
 def _find_task_name(config: ReproduceConfig, column: Column) -> str:
-    """Return the task of a column; for the columns of named entities, the task of `--ner`."""
     return config.ner if column.task == "ner" else column.task
 
 
 def _find_cell_file(config: ReproduceConfig, cell: Cell) -> Path:
-    """Return the JSON file of a finished cell."""
     return config.out / f"{cell.row}-seed{cell.seed}" / f"{cell.column}.json"
 
 
@@ -333,11 +300,7 @@ def _find_cell_file(config: ReproduceConfig, cell: Cell) -> Path:
 
 
 def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, str | None]:
-    """Check that all data exists, and find the directory of each task.
-
-    Returns:
-        Name of the task -> its directory; None if the data on the hub is used.
-    """
+    """Check that all data exists, and find the directory of each task; None if the data on the hub is used."""
     table = ALL_TABLES[config.table]
     if table.pretrainings:
         if config.corpus is None:
@@ -353,7 +316,6 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 
 
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
-    """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
     # Record the limits that apply, even if their flags are unset. Without --minutes, the limit is 10 minutes for tables
     # 5 to 8; older directories contain the same number, because it was the default of the flag then.
@@ -362,11 +324,6 @@ def _select_fixed_settings(config: ReproduceConfig) -> dict:
 
 
 def _claim_directory(config: ReproduceConfig) -> None:
-    """Write the settings to a new directory, or check that they equal the settings of the existing table.
-
-    Raises:
-        BertlabError: the directory contains a table with different settings.
-    """
     path, settings = config.out / "reproduce.json", _select_fixed_settings(config)
     has_results = path.is_file() and any(other != path for other in config.out.iterdir())
     if not has_results:
@@ -381,5 +338,4 @@ def _claim_directory(config: ReproduceConfig) -> None:
 
 
 def _write_json(path: Path, value: dict) -> None:
-    """Write a JSON object to a file, completely or not at all."""
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")

@@ -13,8 +13,7 @@ from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
 def list_available_tasks(config: ReproduceConfig) -> tuple[str, ...]:
     """List the tasks of a table (1 to 4) whose data set is in --data or, without --data, on the hub.
 
-    A task that replaces another one (see `REPLACEMENT_TASKS`) is listed only if the data set of the other task is not
-    available.
+    A task that replaces another one (`REPLACEMENT_TASKS`) is listed only if the other is not available.
     """
     names = []
     for name in ALL_TABLES[config.table].columns:
@@ -26,15 +25,7 @@ def list_available_tasks(config: ReproduceConfig) -> tuple[str, ...]:
 
 
 def find_task_directory(data: Path | None, task_name: str) -> str | None:
-    """Find the directory with the rows of a task.
-
-    Args:
-        data: the directory that --data names; it contains a directory with the name of the task, at any depth. None if
-            the data on the hub is used.
-        task_name: the name of the task.
-
-    Returns:
-        The directory; None if the data on the hub is used.
+    """Find the directory of a task at any depth of --data; None if the data on the hub is used.
 
     Raises:
         BertlabError: there is no such directory, or it lacks the training or the validation rows.

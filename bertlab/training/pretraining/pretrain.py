@@ -44,24 +44,17 @@ STORY_VOCABULARY = 2048
 def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
     """Train, yielding a report for each step; the result is in `config.out`/checkpoint when the iterator ends.
 
-    If the run diverges, the last saved weights are written to `config.out`/last-good.
-
-    Args:
-        config: the settings.
-        notify: receives lines for a terminal: metrics during the run, sample predictions, and a note if the run is
-            resumed (and at which step) or already finished.
+    If the run diverges, the last saved weights are written to `config.out`/last-good. `notify` receives lines for a
+    terminal: metrics, sample predictions, and whether the run is resumed or already finished.
 
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.
-        BertlabError: a setting is invalid, a corpus has a different vocabulary, the directory contains a different run,
-            the run is in progress in another process, or there is too little memory.
     """
     with ExitStack() as resources, devices.explain_out_of_memory():
         yield from _pretrain(config, notify, resources)
 
 
 def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
-    """Do the work of `pretrain`, which closes `resources` at the end and so unlocks the run directory."""
     _check_settings(config)
     device = prepare_machine(config)
     if config.corpus is None:
@@ -120,7 +113,7 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
 
 
 def _use_stories(config: PretrainConfig) -> PretrainConfig:
-    """Return the settings with the corpora of generated stories, which are generated and prepared on first use."""
+    """Use generated stories, which are prepared on first use."""
     if distributed.is_main_process() and read_facts(DEFAULT_CORPUS) is None:
         prepare(PrepareConfig(text=(STORY_WORLD,), out=DEFAULT_CORPUS, vocab_size=STORY_VOCABULARY))
     distributed.broadcast(0)  # the other processes wait for the main process
@@ -128,7 +121,6 @@ def _use_stories(config: PretrainConfig) -> PretrainConfig:
 
 
 def _check_settings(config: PretrainConfig) -> None:
-    """Raise BertlabError if a setting is out of its range, or if settings contradict each other."""
     check_limits(config)
     if config.mask_share + config.random_share > 1 + 1e-9:
         raise BertlabError("mask-shares-too-large")
@@ -145,7 +137,7 @@ def _check_settings(config: PretrainConfig) -> None:
 
 
 def _check_token_objective(config: PretrainConfig) -> None:
-    """Check that the family can store the objective's output layer, and that the other settings suit the objective."""
+    """Check that the family can store the output layer, and that the other settings suit the objective."""
     if not TOKEN_OBJECTIVES[config.token_objective].has_generator:
         if unused_flags := find_differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
             raise BertlabError("generator-flags-without-generator", flags=unused_flags)
@@ -159,7 +151,6 @@ def _check_token_objective(config: PretrainConfig) -> None:
 
 
 def _find_random_init_flags(config: PretrainConfig) -> list[str]:
-    """Find the random-initialisation flags that were set to something other than the recipe's values."""
     defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
     return find_differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
 
@@ -175,7 +166,6 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
 
 
 def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
-    """Make the rule that chooses the tokens to predict and replaces them."""
     shares = {"mask_share": config.mask_share, "random_share": config.random_share}
     return MaskRule.for_tokenizer(tokenizer, config.chosen_share, config.whole_word, config.mask_spans, **shares)
 

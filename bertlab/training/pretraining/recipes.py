@@ -16,11 +16,9 @@ from bertlab.training.pretraining.config import PretrainConfig
 
 
 def google(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
-    """The paper's settings: BERT-base, a million steps of 256 pairs, with 512 tokens per pair in the last tenth.
+    """The paper's settings, with Adam without bias correction.
 
-    The optimiser is Adam without bias correction, the learning rate is 1e-4, and the dropout rate is 0.1. One setting
-    differs from the paper: in the last tenth, a step has 64 pairs instead of 256, so that its number of tokens stays
-    the same.
+    In the last tenth, a step has 64 pairs instead of 256, so that its number of tokens stays the same.
 
     Source: Devlin et al. 2019, appendix A.2, and google-research/bert.
     """
@@ -37,12 +35,7 @@ def google(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
 
 
 def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
-    """The settings with which the loss leaves its first plateau soonest on a small machine (docs/lab-notebook.md).
-
-    They are small batches; Muon with ten times the paper's learning rate, which falls during the last 60 % of the run;
-    no dropout; some first-layer heads initialised to attend to adjacent tokens; a quarter of the tokens masked; and 512
-    tokens per pair in the last tenth of the run.
-    """
+    """The settings with which the loss leaves its first plateau soonest on a small machine (docs/lab-notebook.md)."""
     settings = {
         "preset": "mini", "batch_size": 16, "max_tokens": 128, "final_max_tokens": 512, "final_share": 0.1,
         "chosen_share": 0.25, "dropout": 0.0, "start": "neighbours",
@@ -54,14 +47,9 @@ def fast(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
 def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
     """The settings for a few minutes on generated stories; used if no corpus is given (docs/lab-notebook.md).
 
-    They are the settings of `fast`, but with smaller batches, twice the learning rate, and pairs of 48 tokens, then of
-    128 in the last 30 % of the run. Three settings make the model compare both sentences of a pair. In the first 15 %
-    of the run, with a low learning rate, nothing is masked. A head starts with attention to tokens that both sentences
-    share. And up to the last 30 %, a random B comes from the same place of its document as the B that it replaces: a
-    story has only about 170 tokens, so the model could otherwise often tell from B alone whether it is random.
-
-    If the changes contain another `preset`, its number of attention heads is used. Without sentence pairs, the run
-    begins with masks and the usual learning rate.
+    Three of them make the model compare both sentences of a pair: in the first 15 % of the run nothing is masked, a
+    head starts with attention to tokens that both share, and up to the last 30 % a random B comes from the same place
+    of its document. Another `preset` keeps its own number of heads; without pairs, the run begins with masks.
     """
     settings = {
         "preset": "tiny", "attention_heads": 4, "batch_size": 20, "max_tokens": 48, "final_max_tokens": 128,
@@ -76,10 +64,7 @@ def stories(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
 
 
 def continue_pretraining(corpus: Path | None, out: Path, **changes) -> PretrainConfig:
-    """Settings for the further training of a checkpoint (`from_`): a tenth of the default learning rate.
-
-    With the default learning rate, a short run would make the model worse (docs/lab-notebook.md).
-    """
+    """Settings for the further training of a checkpoint (`from_`): a tenth of the default learning rate."""
     return PretrainConfig(corpus=corpus, out=out, **({"optim": OptimConfig(lr=1e-4)} | changes))
 
 
@@ -103,14 +88,10 @@ def make_recipe_settings(
 
 
 def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
-    """Find the settings that a command line starts from.
+    """Find the settings that a command line starts from; None stands for the defaults.
 
-    Args:
-        arguments: the arguments of `bertlab pretrain`.
-
-    Returns:
-        The settings of the recipe that `--recipe` names and of the family that `--family` names; those of
-        `continue_pretraining` if the run continues a checkpoint with the same vocabulary; otherwise None.
+    They are those of the recipe and the family that it names, or those of `continue_pretraining` if the run continues a
+    checkpoint with the same vocabulary.
 
     >>> recipe_from_arguments(["runs/corpus", "--recipe", "fast"]).optim.lr
     0.001
@@ -127,22 +108,13 @@ def recipe_from_arguments(arguments: Sequence[str]) -> PretrainConfig | None:
 
 
 def recipe_from_config(config: PretrainConfig, arguments: Sequence[str]) -> PretrainConfig | None:
-    """Find the settings that a command line without a recipe starts from: those of `stories`, if there is no corpus.
-
-    Args:
-        config: the parsed arguments.
-        arguments: the arguments of `bertlab pretrain`.
-
-    Returns:
-        The settings; None if the defaults of `PretrainConfig` apply.
-    """
+    """Find the settings of `stories` if there is neither a corpus, a checkpoint nor a recipe; else None."""
     if config.corpus is not None or config.from_ is not None or _read_flag(arguments, "recipe") is not None:
         return None
     return _make_defaults("stories", arguments)
 
 
 def _make_defaults(recipe: str, arguments: Sequence[str]) -> PretrainConfig:
-    """Make the settings of a recipe for a command line, whose family and preset may change further settings."""
     flags = {"family": list_pretrainable_families(), "preset": tuple(PRESETS)}
     values = {name: _read_flag(arguments, name) for name in flags}
     changes = {name: value for name, value in values.items() if value in flags[name]}
@@ -150,11 +122,6 @@ def _make_defaults(recipe: str, arguments: Sequence[str]) -> PretrainConfig:
 
 
 def _read_flag(arguments: Sequence[str], name: str) -> str | None:
-    """Return the last value of a flag, or None if the arguments do not contain the flag and a value.
-
-    >>> _read_flag(["--recipe", "fast", "--recipe=google"], "recipe")
-    'google'
-    """
     flags = " ".join(arguments).replace(f"--{name} ", f"--{name}=").split()
     values = [flag.removeprefix(f"--{name}=") for flag in flags if flag.startswith(f"--{name}=")]
     return values[-1] if values else None
