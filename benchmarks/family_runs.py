@@ -24,8 +24,7 @@ from bertlab.training.pretraining.metrics import evaluate_pretraining
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.recipes import make_recipe_settings
 from bertlab.training.pretraining.setup import load_generator
-from bertlab.training.run_directory import LOG
-from bertlab.training.run_settings import CHECKPOINT
+from bertlab.training.run_directory import CHECKPOINT, LOG
 
 
 @dataclass(frozen=True)

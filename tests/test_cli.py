@@ -127,15 +127,13 @@ def test_help_wraps_at_list_items_and_omits_none_defaults(run, monkeypatch):
 
 
 def test_flags_of_sections_change_a_recipe():
-    words = ["corpus", "--out", "run", "--recipe", "google", "--mask", "0.3", "--optim.lr", "2e-4"]
+    words = ["corpus", "--out", "run", "--recipe", "google", "--chosen-share", "0.3", "--optim.lr", "2e-4"]
     words += ["--no-sample-predictions"]
     config = parse(PretrainConfig, words, default=recipe_from_arguments(words))
     google = recipe_from_arguments(words)
     paths = {"corpus": Path("corpus"), "out": Path("run")}
     optim = replace(google.optim, lr=2e-4)
     assert config == replace(google, **paths, chosen_share=0.3, sample_predictions=False, optim=optim)
-    words[-1] = "--no-watch"  # the old spelling
-    assert parse(PretrainConfig, words, default=recipe_from_arguments(words)) == config
 
 
 def test_old_flag_spelling_is_accepted_and_hidden(capsys):

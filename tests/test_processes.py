@@ -241,7 +241,7 @@ def test_ctrl_c_between_two_steps_of_a_process_stops_both_after_the_same_step(co
     """The signal arrives while one process is between two steps, and the other waits for it in the next one."""
     out, program = tmp_path / "run", tmp_path / "slow.py"
     program.write_text(SLOW_BETWEEN_STEPS.replace("SLOW_RANK", str(slow_rank)))
-    process = fork(corpus, out, str(program), "--save-minutes 5 --no-watch --steps 100000")
+    process = fork(corpus, out, str(program), "--save-minutes 5 --no-sample-predictions --steps 100000")
     wait_until(process, lambda: (out / "log.jsonl").is_file() and len(rows(out)) >= 3)
     process.send_signal(signal.SIGINT)
     stderr = process.communicate(timeout=120)[1]

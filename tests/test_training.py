@@ -40,7 +40,7 @@ from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training import devices, interrupt, run_settings, run_state, trainer
+from bertlab.training import devices, interrupt, run_directory, run_state, trainer
 from bertlab.training.divergence import Diverged
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.evaluate import run as run_evaluate
@@ -887,44 +887,6 @@ def test_settings_out_of_range_print_one_line(corpus, tmp_path, capsys, flags):
     assert not (tmp_path / "run").exists()
 
 
-OLD_RUN = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
-OLD_SETTINGS = {
-    "second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share", "mask": "chosen_share",
-    "unmasked_share": "pairs_only_share",
-}  # fmt: skip
-OLD_OPTIM = {"clip": "max_grad_norm", "method": "name"}
-OLD_LOG = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds", "watched": "samples"}
-
-
-def renamed(row: dict, names: dict) -> dict:
-    """A row with the old names of its keys; `names` maps old to new."""
-    old_names = {new: old for old, new in names.items()}
-    return {old_names.get(key, key): value for key, value in row.items()}
-
-
-def test_a_run_with_the_old_keys_continues(corpus, tmp_path):
-    """run.json, log.jsonl and state.safetensors as they were written before their keys were renamed."""
-    optim = OptimConfig(lr=1e-3, name="muon", ema=0.9)
-    list(pretrain(settings(corpus, tmp_path / "whole", optim=optim)))
-    config = settings(corpus, tmp_path / "run", optim=optim)
-    list(itertools.islice(pretrain(config), 7))
-    run = json.loads((config.out / "run.json").read_text())
-    run = renamed(run, OLD_RUN | OLD_SETTINGS) | {"optim": renamed(run["optim"], OLD_OPTIM)}
-    assert {"made_of", "precision_begun", *OLD_SETTINGS} < run.keys()
-    (config.out / "run.json").write_text(json.dumps(run))
-    rows = [json.dumps(renamed(row, OLD_LOG)) for row in rows_of(config.out)]
-    (config.out / "log.jsonl").write_text("\n".join(rows) + "\n")
-    tensors, values = run_state.read_state(config.out / "state.safetensors")
-    tensors = {key.replace("momentum_buffer.", "momentum."): tensor for key, tensor in tensors.items()}
-    run_state.write_state(config.out / "state.safetensors", tensors, values)
-    list(pretrain(config))
-    assert losses(config.out) == losses(tmp_path / "whole")
-    log = history.read_log(config.out)
-    assert all("learning_rate" in row for row in log if "loss" in row)
-    assert any("samples" in row for row in log if row["step"] == 0)
-    assert history.read_settings(config.out)["optim"]["name"] == "muon"
-
-
 def test_a_damaged_state_is_refused(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=2)
     list(pretrain(config))
@@ -953,10 +915,6 @@ def test_damaged_settings_and_another_corpus_are_refused(corpus, tmp_path):
     with raises_error(BertlabError, "run-data-differs") as caught:
         list(pretrain(replace(config, corpus=other)))
     assert "weights was [1.0], now [3.0]" in str(caught.value)
-    recorded = json.loads(whole)
-    path.write_text(json.dumps({name: value for name, value in recorded.items() if name != "data_fingerprint"}))
-    list(pretrain(config))
-    assert json.loads(path.read_text()) == recorded, "a run from before fingerprints were recorded gets one"
 
 
 def test_held_out_text_of_another_vocabulary_is_refused(corpus, tmp_path):
@@ -1121,9 +1079,9 @@ def test_keys_of_a_run_that_are_no_settings_are_no_differing_settings():
 
 def test_differing_settings_are_named_by_the_flags_that_a_user_types(tmp_path):
     config = FinetuneConfig(task="custom", kind="span", from_="tiny", out=tmp_path, precision="float32")
-    run_settings.claim_run(config, torch.device("cpu"), {})
+    run_directory.claim_run(config, torch.device("cpu"), {})
     changed = replace(config, task="squad", kind="tagging", from_="mini", optim=replace(config.optim, ema=0.5, lr=1.0))
     with raises_error(BertlabError, "run-settings-differ-unsaved") as caught:
-        run_settings.claim_run(changed, torch.device("cpu"), {})
+        run_directory.claim_run(changed, torch.device("cpu"), {})
     flags = [difference.params["flag"] for difference in caught.value.params["differences"]]
     assert flags == ["--ema", "--from", "--optim.lr", "--type", "task"]

@@ -77,7 +77,7 @@ class EvaluateConfig(TaskFlags):
     """For SQuAD v2.0: threshold tau. The prediction is "no answer" if the no-answer score exceeds the score of the best
     answer by more than tau (with --predictions: if the score in the --no-answer file exceeds tau). Default: the
     threshold of the checkpoint, or 0."""
-    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    invalid: InvalidRowAction = "stop"
     """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions for skipped rows
     are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None

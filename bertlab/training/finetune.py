@@ -4,7 +4,6 @@ A run is one directory, as in `bertlab pretrain`. Everything that depends on the
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -16,19 +15,21 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import find_differing_flags
-from bertlab.config.renamed_keys import CUSTOM_TASK
 from bertlab.tasks.distillation import add_teacher
 from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
+from bertlab.training.hyperparameter_search import format_results, search
 from bertlab.training.model_card import render_card
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.progress import evaluation_bar, print_result, show_progress
 from bertlab.training.run_directory import (
+    CHECKPOINT,
     RunConfig,
     RunLog,
     is_finished,
+    lock_run,
     make_run_record,
     open_run,
     prepare_machine,
@@ -84,7 +85,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     hold_out: float = 0.1
     """Share of the training rows to hold out for evaluation if there are no validation rows; 0 trains on all rows. Has
     no effect on question answering."""
-    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    invalid: InvalidRowAction = "stop"
     """What to do about an invalid row: stop with an error, or skip the row and report it."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Number of passes over the training rows. Default: 3, or 2 for question answering."""
@@ -124,14 +125,15 @@ class FinetuneConfig(TaskFlags, RunConfig):
     grid_epochs: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """Numbers of epochs to try. With --grid, they replace the paper's."""
 
-    def __post_init__(self):
-        if is_custom(self.task):  # replaces the old name of custom tasks, so that older runs can be resumed
-            object.__setattr__(self, "task", CUSTOM_TASK)
-
     @property
     def name(self) -> str:
         """The task, as written on the command line."""
-        return f"{CUSTOM_TASK} --type {self.kind}" if is_custom(self.task) else self.task
+        return f"{self.task} --type {self.kind}" if is_custom(self.task) else self.task
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the settings describe a search: several seeds, or any grid."""
+        return self.grid or self.seeds > 1 or bool(self.grid_rates or self.grid_batches or self.grid_epochs)
 
 
 @dataclass(frozen=True)
@@ -185,47 +187,42 @@ def run_with_evaluations(
 
     A run that is already finished yields only its final evaluation. `notify` receives lines for a terminal.
     """
-    with ExitStack() as resources:
-        yield from _run_with_evaluations(config, data or read_data(config), notify, resources)
-
-
-def _run_with_evaluations(
-    config: FinetuneConfig, data: TrainingData, notify: Callable[[str], None], resources: ExitStack
-) -> Iterator[StepReport | Evaluation]:
+    data = data or read_data(config)
     prepare_machine(config)
     batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
     steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
     model = data.make_model(config.dropout)
-    trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
-    if data.distillation:
-        data.distillation.teacher.to(trainer.device, trainer.dtype)
     # A model that `data.build_model` made is not saved as a checkpoint, so its final evaluation must be computed again.
-    if data.build_model is None and is_finished(config, trainer):
-        report_finished(config, trainer, config.task, notify)
+    saves_checkpoint, is_main = data.build_model is None, distributed.is_main_process()
+    with open_run(config, model, batches, data.loss, steps, data.fingerprint) as (trainer, log):
+        if data.distillation:
+            data.distillation.teacher.to(trainer.device, trainer.optimizer.dtype)
+        if saves_checkpoint and is_finished(config, trainer):
+            report_finished(config, trainer, config.task, notify)
+            distributed.leave_process_group()
+            metrics = checkpoint.read_record(config.out / CHECKPOINT)["validation"]
+            if metrics and is_main:
+                yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, is_final=True)
+            return
+        report_resumed(config, trainer, notify)
+        if is_main and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
+            held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
+            notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
+        yield from _train(data, trainer, log)
         distributed.leave_process_group()
-        metrics = checkpoint.read_record(config.out / "checkpoint")["validation"]
-        if metrics and distributed.is_main_process():
-            yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, is_final=True)
-        return
-
-    report_resumed(config, trainer, notify)
-    _report_held_out_rows(data, notify)
-    yield from _train(config, data, trainer, log)
-    distributed.leave_process_group()
-    if not distributed.is_main_process():
-        return
-    metrics = {}
-    if data.measure:
-        evaluation = _evaluate(data, trainer, log, is_final=True)
-        metrics = evaluation.metrics
-        yield evaluation
-    if data.build_model is None:
-        _save(config, data, trainer, round(trainer.progress.step / len(batches), 3), metrics)
+        if not is_main:
+            return
+        metrics = {}
+        if data.measure:
+            evaluation = _evaluate(data, trainer, log, is_final=True)
+            metrics = evaluation.metrics
+            yield evaluation
+        if saves_checkpoint:
+            _save(config, data, trainer, round(trainer.progress.step / len(batches), 3), metrics)
 
 
-def _train(
-    config: FinetuneConfig, data: TrainingData, trainer: Trainer, log: RunLog
-) -> Iterator[StepReport | Evaluation]:
+def _train(data: TrainingData, trainer: Trainer, log: RunLog) -> Iterator[StepReport | Evaluation]:
+    """Train to the end of the run, and evaluate on some held-out rows after each share of the run in `EVALUATE_AT`."""
     remaining_shares = None
     with trainer.save_on_interrupt():
         for report in trainer:
@@ -247,12 +244,6 @@ def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool 
     progress = trainer.progress
     log.write({"step": progress.step, "tokens": progress.tokens, "validation": metrics})
     return Evaluation(progress.step, progress.seconds, metrics, is_final)
-
-
-def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> None:
-    if distributed.is_main_process() and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
-        held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
-        notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
 
 
 def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: float, metrics: dict) -> None:
@@ -277,21 +268,26 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
     )
     card = render_card(config.out.name, record)
     checkpoint.save(
-        config.out / "checkpoint", trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card,
+        config.out / CHECKPOINT, trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card,
         sentence_settings=data.task_type.make_sentence_settings(data.options),
     )  # fmt: skip
 
 
 def run(config: FinetuneConfig) -> None:
     """Train with a progress bar and a table of the evaluations, then print the final metrics."""
-    from bertlab.training import hyperparameter_search
-
-    if hyperparameter_search.is_search(config):
-        hyperparameter_search.run(config)
-        return
     data = read_data(config)
-    show_progress(print_evaluations(run_with_evaluations(config, data, tqdm.write)), *data.task_type.progress_metric)
-    print_result(config.out / "checkpoint", decimals=2)
+    if not config.is_search:
+        reports = run_with_evaluations(config, data, tqdm.write)
+        show_progress(print_evaluations(reports), *data.task_type.progress_metric)
+        print_result(config.out / CHECKPOINT, decimals=2)
+        return
+    metric, results = data.spec.metrics[0], []
+    with lock_run(config):
+        for index, total, run_config, reports in search(config, data, results, run_with_evaluations):
+            print(f"run {index} of {total}: {run_config.out.name}", flush=True)
+            show_progress(print_evaluations(reports), *data.task_type.progress_metric)
+    print("\n".join(format_results(results, metric)))
+    print(f"{config.out / CHECKPOINT}: the best of {len(results)} runs by {metric} on the held-out rows")
 
 
 def print_evaluations(reports: Iterable[StepReport | Evaluation]) -> Iterator[StepReport]:

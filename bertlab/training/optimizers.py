@@ -18,8 +18,7 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.renamed_keys import OPTIMIZER_STATE_KEYS
-from bertlab.training.devices import is_bfloat16_faster
+from bertlab.training.devices import explain_out_of_memory, is_bfloat16_faster
 from bertlab.training.muon import Muon
 
 # The values of --precision; see `resolve_precision`.
@@ -59,9 +58,9 @@ class OptimConfig:
     """Adam's epsilon."""
     weight_decay: float = 0.01
     """Weight decay of matrices; biases and LayerNorm have none."""
-    max_grad_norm: Annotated[float, tyro.conf.arg(aliases=("--clip",))] = 1.0
+    max_grad_norm: float = 1.0
     """Maximum gradient norm; larger gradients are scaled down to it."""
-    name: Annotated[str, tyro.conf.arg(aliases=("--method",), metavar="NAME")] = "adamw"
+    name: Annotated[str, tyro.conf.arg(metavar="NAME")] = "adamw"
     """The optimiser: adamw, or muon, which updates the matrices inside the layers with orthogonalised momentum and all
     other weights with AdamW. Muon learns more from each token, but each step takes longer, especially with small
     batches."""
@@ -162,9 +161,16 @@ class Optimizer:
         average: the moving average of `model`; None if there is none.
     """
 
-    def __init__(self, model: nn.Module, config: OptimConfig, dtype: torch.dtype):
-        self.config = config
-        self.model = model
+    @explain_out_of_memory()
+    def __init__(
+        self,
+        model: nn.Module,
+        config: OptimConfig,
+        dtype: torch.dtype = torch.float32,
+        device: str | torch.device = "cpu",
+    ):
+        self.config, self.dtype, self.device = config, dtype, torch.device(device)
+        self.model = model.to(self.device).train()
         self.working_model = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
         parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.names, self.master_weights = list(parameters), list(parameters.values())
@@ -231,7 +237,7 @@ class Optimizer:
         for key, tensor in tensors.items():
             kind, _, name = key.partition(".")
             if name in saved_tensors:
-                saved_tensors[name][OPTIMIZER_STATE_KEYS.get(kind, kind)] = tensor
+                saved_tensors[name][kind] = tensor
         for name, p in zip(self.names, self.master_weights, strict=True):
             p.data.copy_(saved_tensors[name].pop("weight"))
         optimizer_states = {

@@ -18,13 +18,12 @@ from torch import nn
 
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import DETECTOR_KEYS, POSITION_KEYS, rename_keys
 from bertlab.nn.fast.model import compile_layers
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.training.gradient import GlobalGradient, Loss
 from bertlab.training.interrupt import Interrupted, StopSignals
-from bertlab.training.optimizers import OptimConfig, Optimizer
+from bertlab.training.optimizers import Optimizer
 from bertlab.training.run_state import read_state, write_state
 
 Clock = Literal["wall", "cpu"]
@@ -92,27 +91,21 @@ class Trainer:
     With `torchrun`, each process runs a Trainer on its shard of the same global batches; the main process writes.
     """
 
-    model: nn.Module  # the model to train, with float32 weights
-    batches: Batches  # the training data; the trainer moves the batches to `device`
+    optimizer: Optimizer  # the model to train, its optimiser and its learning rate
+    batches: Batches  # the training data; the trainer moves the batches to the device of the model
     loss: Callable[[nn.Module, object], Loss]  # the loss function, (model, batch) -> Loss
-    optim: OptimConfig  # the optimiser and its schedule
     steps: int  # the number of steps after which the run ends
     minutes: float | None = None  # the training time, in minutes, after which the run ends; None for no time limit
-    device: torch.device = field(default_factory=lambda: torch.device("cpu"))  # the device of the model and the batches
-    dtype: torch.dtype = torch.float32  # the type of the forward and backward pass
-    state_path: Path | None = None  # the state file. If it exists, the run continues from it. None saves no state.
+    state_path: Path | None = None  # the state file, from which the run continues if it exists; None saves no state
     save_every_seconds: float = 180.0  # the training time between two saves
     accumulate: int = 1  # gradient accumulation steps (micro-batches per batch)
-    clock: Clock = "wall"  # how the training time is measured
-    progress: Progress = field(default_factory=Progress)  # the progress of the run
+    clock: Clock = "wall"
+    progress: Progress = field(default_factory=Progress)
     saved_step: int | None = None  # the step after which the state was last saved; None if it was never saved
     saved_seconds: float = 0.0  # the training time at which the state was last saved
 
     def __post_init__(self):
-        with devices.explain_out_of_memory():
-            self.model.to(self.device).train()
-            self.optimizer = Optimizer(self.model, self.optim, self.dtype)
-        self.optimizer.working_model.train()
+        self.device = self.optimizer.device
         self.divergence_detector = DivergenceDetector()
         self.signals = StopSignals(stops_immediately=distributed.is_main_process())
         self._stop_signal = 0  # the stop signal of the main process, such as signal.SIGTERM; 0 if there was none
@@ -209,7 +202,7 @@ class Trainer:
             self._compile(batch)
             start_time = self._read_clock()
         # The learning rate is that at the middle of the step, so that it is above zero even in the first and last step.
-        learning_rate = self.optim.learning_rate_at(min(1.0, share_done + 0.5 / self.steps))
+        learning_rate = self.optimizer.config.learning_rate_at(min(1.0, share_done + 0.5 / self.steps))
         loss = self.gradient(batch)
         # All numbers are transferred together, because each transfer waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
@@ -232,23 +225,14 @@ class Trainer:
         seconds, stop_signal = distributed.broadcast(self._read_clock() - start_time, own_signal)
         self._stop_signal = int(stop_signal)
         self.signals.is_run_stopping = bool(stop_signal)
-        previous = self.progress
-        progress = Progress(previous.step + 1, previous.tokens + int(tokens), previous.seconds + seconds)
-        self.progress = progress
+        before = self.progress
+        self.progress = progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
         metrics = dict(zip(loss.metrics, metrics, strict=True))
         metrics |= loss.compute_ratios(metrics)
         return StepReport(
-            progress.step,
-            share_done,
-            loss_value,
-            metrics,
-            learning_rate,
-            gradient_norm,
-            progress.tokens,
-            progress.seconds,
-            seconds,
-            data_seconds,
-        )
+            progress.step, share_done, loss_value, metrics, learning_rate, gradient_norm, progress.tokens,
+            progress.seconds, seconds, data_seconds,
+        )  # fmt: skip
 
     def _read_clock(self) -> float:
         return time.process_time() if self.clock == "cpu" else time.monotonic()
@@ -269,7 +253,6 @@ class Trainer:
             self.save()
 
     def _collect_loop_state(self) -> tuple[dict, dict[str, torch.Tensor]]:
-        # "place" and "watch" are old names: the keys stay the same, so that the states of older runs can be read.
         values = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.position),
@@ -296,10 +279,8 @@ class Trainer:
             self.optimizer.restore(tensors)
             self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            # Early versions of bertlab saved no detector.
-            detector_state = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
-            self.divergence_detector = DivergenceDetector(**detector_state)
-            self.batches.position = type(self.batches.position)(**rename_keys(values["place"], POSITION_KEYS))
+            self.divergence_detector = DivergenceDetector(**values["watch"])
+            self.batches.position = type(self.batches.position)(**values["place"])
             torch.set_rng_state(tensors["rng"])
             if "rng.cuda" in tensors and self.device.type == "cuda":
                 torch.cuda.set_rng_state(tensors["rng.cuda"])

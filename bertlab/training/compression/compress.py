@@ -76,7 +76,7 @@ class CompressConfig(TaskFlags):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The rows of the task: a directory with train and validation files, or a hub id. Default: the task's data set on
     the hub."""
-    keep_layers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--layers",))] = None
+    keep_layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Number of layers to keep, counted from the lowest. Default: all."""
     heads: float = 0.0
     """Share of the attention heads to remove, the least important ones first; every layer keeps at least one head."""

@@ -6,7 +6,7 @@ import torch
 
 from bertlab.nn.bert import Bert
 from bertlab.tasks.training_data import TrainingData
-from bertlab.training.optimizers import OptimConfig
+from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.trainer import StepReport, Trainer
 
 
@@ -34,7 +34,7 @@ def retrain(
     optim = OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999)
     # All rows are for this process: (0, 1) is (rank, number of processes).
     batches = data.make_batches(batch_size, seed, (0, 1))
-    trainer = Trainer(model, batches, data.loss, optim, steps)
+    trainer = Trainer(Optimizer(model, optim), batches, data.loss, steps)
     parameters = dict(model.named_parameters())
     with torch.enable_grad():
         for _ in progress(trainer):

@@ -15,14 +15,13 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
-from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
 from bertlab.config.tasks import get_task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.training_data import TrainingData, make_finetuning_model
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.training import hyperparameter_search
 from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
+from bertlab.training.hyperparameter_search import search
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import Column, Row
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES, OURS, summarise_benchmark
@@ -32,11 +31,10 @@ from bertlab.training.paper.task_data import find_task_directory, list_available
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.pretrain import pretrain
 from bertlab.training.pretraining.recipes import fast
+from bertlab.training.run_directory import lock_run
 
 # Settings that may differ between two commands with the same --out.
 FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
-# The optimiser of tables that were begun before `--optim` existed.
-ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
 BENCHMARK_LEARNING_RATE = 1e-4  # the learning rate of fine-tuning in tables 1 to 4
 FINETUNING_LEARNING_RATE = 3e-4  # the learning rate of fine-tuning in tables 5 to 8, whose models are small
 FROZEN_ENCODER_LEARNING_RATE = 1e-3  # the learning rate of a BiLSTM on a frozen encoder
@@ -126,8 +124,8 @@ def _finetune(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[
 def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
     """As `_finetune`, with every setting of the paper's grid; the results are those of the best setting."""
     search_config, results = replace(run_config, grid=True), []
-    with hyperparameter_search.lock_run(search_config):
-        for number, total, _, reports in hyperparameter_search.search(search_config, data, results):
+    with lock_run(search_config):
+        for number, total, _, reports in search(search_config, data, results, run_with_evaluations):
             for report in reports:
                 if not isinstance(report, Evaluation):
                     yield (number - 1 + report.progress) / total, {}
@@ -317,8 +315,7 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
-    # Record the limits that apply, even if their flags are unset. Without --minutes, the limit is 10 minutes for tables
-    # 5 to 8; older directories contain the same number, because it was the default of the flag then.
+    # Record the limits that apply, even if their flags are unset.
     settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 
@@ -329,9 +326,7 @@ def _claim_directory(config: ReproduceConfig) -> None:
     if not has_results:
         _write_json(path, settings)
         return
-    # Directories that were begun before `reproduce` had tables 1 to 4 do not record the flags of these tables.
-    old_settings = {"grid": False, "quick": False} | json.loads(path.read_text())
-    old_settings["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(old_settings.get("optim", {}), OPTIMIZER_KEYS)
+    old_settings = json.loads(path.read_text())
     changed_names = sorted(name for name in settings | old_settings if settings.get(name) != old_settings.get(name))
     if changed_names:
         raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed_names)

@@ -31,8 +31,7 @@ from bertlab.training.pretraining.metrics import (
 from bertlab.training.pretraining.setup import PretrainingInputs, describe_origin
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import evaluation_bar
-from bertlab.training.run_directory import RunLog, make_run_record
-from bertlab.training.run_settings import CHECKPOINT, GENERATOR
+from bertlab.training.run_directory import CHECKPOINT, GENERATOR, RunLog, make_run_record
 from bertlab.training.trainer import Trainer
 
 # The settings that the model card lists.

@@ -105,13 +105,13 @@ class PretrainConfig(RunConfig):
     """Number of training steps."""
     max_tokens: int = 128
     """Maximum number of tokens in a pair."""
-    final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--then-tokens",))] = None
+    final_max_tokens: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of tokens in a pair in the last part of the run. These longer pairs train the position embeddings
     beyond --max-tokens. A step then has fewer pairs, so that its number of tokens stays about the same. 0 or not given:
     --max-tokens applies to the whole run."""
-    final_share: Annotated[float, tyro.conf.arg(aliases=("--then-share",))] = 0.1
+    final_share: float = 0.1
     """With --final-max-tokens: the share of the run that this last part takes."""
-    chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.15
+    chosen_share: float = 0.15
     """Share of all tokens that is chosen for prediction. --mask-share and --random-share say what replaces them."""
     mask_copies: int = 0
     """Number of differently masked copies of the corpus. 0 is dynamic masking, as in RoBERTa: every epoch draws new
@@ -140,7 +140,7 @@ class PretrainConfig(RunConfig):
     paper recommends a quarter to a half. Both have the same number of layers and share their embeddings."""
     replaced_weight: float = DEFAULT_WEIGHT
     """With --token-objective replaced: weight of the discriminator's loss, which is added to that of the generator."""
-    pair_objective: Annotated[PairObjectiveName, tyro.conf.arg(aliases=("--second",))] = "next"
+    pair_objective: PairObjectiveName = "next"
     """Sentence-pair objective: next (next-sentence prediction, as in the paper), order (sentence-order prediction, as
     in ALBERT), or none (single segments, as in RoBERTa)."""
     random_b_position: RandomBPosition = "any"
@@ -149,7 +149,7 @@ class PretrainConfig(RunConfig):
     B in short documents without reading A: a random B may begin a document, but a B that follows A never begins one
     and often ends one. The long pairs of the last part of the run (--final-max-tokens) are always drawn as in
     the paper."""
-    pairs_only_share: Annotated[float, tyro.conf.arg(aliases=("--unmasked-share",))] = 0.0
+    pairs_only_share: float = 0.0
     """Share of the run, at its start, in which nothing is masked, so that only the sentence-pair objective is trained.
     At the start of the training, the gradient of the masked tokens would be much larger than that of the pairs, whose
     labels carry only one bit each; when the model is first trained on the pairs alone, it learns to compare sentences.
@@ -166,7 +166,7 @@ class PretrainConfig(RunConfig):
     start, so the loss begins to fall earlier. matches: like neighbours; in addition, for next-sentence prediction, one
     first-layer head attends from the tokens of sentence B to the same tokens in A. teacher: the embeddings, the output
     layers and evenly spaced layers of --teacher, as in DistilBERT; the hidden size must equal that of the teacher."""
-    loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--ahead",))] = None
+    loader_workers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Data-loader workers per process. Every worker builds the whole global batch but keeps only the part of its own
     process, so more GPUs need more workers. Default: 0 on a CPU. On GPUs: twice the number of GPUs in the run, but at
     most this process's share of the CPU cores, and at least 2."""
@@ -179,7 +179,7 @@ class PretrainConfig(RunConfig):
     predictions change during training."""
     snapshot_dtype: Literal[tuple(SNAPSHOT_DTYPES)] = "float16"
     """Type in which snapshots are stored; float8 halves their size."""
-    sample_predictions: Annotated[bool, tyro.conf.arg(aliases=("--watch",))] = True
+    sample_predictions: bool = True
     """Print sample predictions for masked words at the snapshot steps and at the end."""
     sentences: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
     """Sentences with [MASK] for the sample predictions, instead of the built-in English and Korean sentences."""

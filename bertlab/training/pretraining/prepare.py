@@ -72,7 +72,7 @@ class PrepareConfig:
     `--weights 2 0.5`, an epoch uses the first TEXT twice, and of the second a random half of the documents, chosen anew
     for each epoch. Default: 1 for each TEXT. Weights affect training only. To change the weights of an existing corpus,
     run the same command with other weights; nothing is tokenised again."""
-    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    invalid: InvalidRowAction = "stop"
     """What to do about a file or row that is damaged or has no text: stop with an error, or skip it and list it in
     invalid_rows.jsonl."""
     stream: bool = False
@@ -119,9 +119,7 @@ def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
     if facts["documents"] == 1:
         print("a single document, so no sentence pair combines two documents (in .txt, a blank line ends a document)")
     if invalid := facts["invalid"]:
-        # "damaged.jsonl" is the name that older versions of bertlab gave the file.
-        path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
-        print(f"{invalid:,} invalid rows or files left out{f', all listed in {path}' if path else ''}:")
+        print(f"{invalid:,} invalid rows or files left out, all listed in {config.out / INVALID_ROWS}:")
         print(*(f"  {line}" for line in facts["first_invalid"]), sep="\n")
         if invalid > len(facts["first_invalid"]):
             print("  ...")

@@ -6,7 +6,6 @@ generator/ is the checkpoint of the generator.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES
 from bertlab.text.pretraining.corpus import read_facts
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import LongPairs, PairSampler
-from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.pretraining.artifacts import RunArtifacts
@@ -50,16 +48,12 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.
     """
-    with ExitStack() as resources, devices.explain_out_of_memory():
-        yield from _pretrain(config, notify, resources)
-
-
-def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
     _check_settings(config)
     device = prepare_machine(config)
     if config.corpus is None:
         config = _use_stories(config)
-    inputs = open_inputs(config)
+    with devices.explain_out_of_memory():
+        inputs = open_inputs(config)
     batches = PairSampler(
         inputs.corpus.enlarge_blocks(config.batch_size * config.max_tokens),
         inputs.tokenizer,
@@ -74,42 +68,48 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         pairs_only_share=0.0 if config.pair_objective == "none" else config.pairs_only_share,
         mask_copies=config.mask_copies,
     )
-    rule, left_to_right = _make_mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
+    shares = {"mask_share": config.mask_share, "random_share": config.random_share}
+    rule = MaskRule.for_tokenizer(
+        inputs.tokenizer, config.chosen_share, config.whole_word, config.mask_spans, **shares
+    ).to(device)
+    left_to_right, teacher = inputs.model.config.left_to_right, inputs.teacher
     loss = PretrainingLoss(
-        rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share, config.teacher_cosine
+        rule, config.pair_objective, left_to_right, teacher, config.teacher_share, config.teacher_cosine
     )
     loss = TOKEN_OBJECTIVES[config.token_objective].make_loss(loss, config.replaced_weight)
-    trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint, resources)
-    if inputs.teacher:
-        inputs.teacher.to(trainer.device, trainer.dtype)
-    if is_finished(config, trainer):
-        report_finished(config, trainer, "pretraining", notify)
+    opened_run = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint)
+    with devices.explain_out_of_memory(), opened_run as (trainer, log):
+        if teacher:
+            teacher.to(trainer.device, trainer.optimizer.dtype)
+        if is_finished(config, trainer):
+            report_finished(config, trainer, "pretraining", notify)
+            distributed.leave_process_group()
+            return
+        report_resumed(config, trainer, notify)
+        is_main = distributed.is_main_process()
+        if is_main and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
+            notify("--validation is the training corpus, so its metrics are not those of held-out text")
+        logs = [log]
+        if is_main and config.tensorboard:
+            logs.append(TensorBoardLog(config.out / "tensorboard", trainer.saved_step))
+        artifacts = RunArtifacts(config, inputs, trainer, logs, notify)
+        if trainer.progress.step == 0:
+            artifacts.write_after_step(0)
+        try:
+            with trainer.save_on_interrupt():
+                for report in trainer:
+                    artifacts.write_row(report.make_log_row())
+                    artifacts.write_after_step(report.step)
+                    # A signal that arrives while the caller processes the report is handled after the next step.
+                    with trainer.signals.defer():
+                        yield report
+        except Diverged as error:
+            error = artifacts.write_after_divergence(error)
+            # torchrun ends all processes as soon as one has ended, so each process waits here for the others.
+            distributed.leave_process_group()
+            raise error from None
+        artifacts.write_after_run()
         distributed.leave_process_group()
-        return
-    report_resumed(config, trainer, notify)
-    if distributed.is_main_process() and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
-        notify("--validation is the training corpus, so its metrics are not those of held-out text")
-    logs = [log]
-    if config.tensorboard and distributed.is_main_process():
-        logs.append(TensorBoardLog(config.out / "tensorboard", trainer.saved_step))
-    artifacts = RunArtifacts(config, inputs, trainer, logs, notify)
-    if trainer.progress.step == 0:
-        artifacts.write_after_step(0)
-    try:
-        with trainer.save_on_interrupt():
-            for report in trainer:
-                artifacts.write_row(report.make_log_row())
-                artifacts.write_after_step(report.step)
-                # A signal that arrives while the caller processes the report is handled after the next step.
-                with trainer.signals.defer():
-                    yield report
-    except Diverged as error:
-        error = artifacts.write_after_divergence(error)
-        # torchrun ends all processes as soon as one has ended, so each process waits here for the others.
-        distributed.leave_process_group()
-        raise error from None
-    artifacts.write_after_run()
-    distributed.leave_process_group()
 
 
 def _use_stories(config: PretrainConfig) -> PretrainConfig:
@@ -163,11 +163,6 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
         return 0
     # Each worker builds global batches but uses only the rows of its process, so more processes need more workers.
     return max(2, min(2 * distributed.world_size(), distributed.cores_per_process()))
-
-
-def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
-    shares = {"mask_share": config.mask_share, "random_share": config.random_share}
-    return MaskRule.for_tokenizer(tokenizer, config.chosen_share, config.whole_word, config.mask_spans, **shares)
 
 
 def run(config: PretrainConfig) -> None:

@@ -22,7 +22,7 @@ from bertlab.text.tokenizers.extension import is_extension
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.run_settings import CHECKPOINT, GENERATOR
+from bertlab.training.run_directory import CHECKPOINT, GENERATOR
 
 # Keys of `bertlab.json` whose values are summed over all runs that trained the weights.
 SUMMED_FIELDS = ("steps", "tokens", "training_minutes")
