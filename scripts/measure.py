@@ -163,7 +163,9 @@ def walk_configuration(config_type: type, *arguments: str) -> set[str]:
     def follow(frame: FrameType, event: str, _) -> None:
         if event == "call" and is_ours(frame) and frame.f_code.co_filename not in files:
             caller = next(callers(frame), None)
-            if has_configuration(frame) or (caller and has_configuration(caller)):
+            if caller and has_configuration(caller):
+                files.update((caller.f_code.co_filename, frame.f_code.co_filename))
+            elif has_configuration(frame):
                 files.add(frame.f_code.co_filename)
 
     sys.setprofile(follow)
