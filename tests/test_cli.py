@@ -33,8 +33,7 @@ from bertlab.config.languages import render
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
 from bertlab.tasks.span.metrics import answer_f1
-from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.pretraining.recipes import recipe_from_arguments
+from bertlab.training.pretraining.config import PretrainConfig, recipe_from_arguments
 
 ROOT = Path(__file__).parents[1]
 MASKED = "The potter set the [MASK] bowl on the [MASK]."

@@ -26,8 +26,14 @@ from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, label_next_tokens, mask_tokens
 from bertlab.training.gradient import GlobalGradient
 from bertlab.training.paper.ablations import TABLES
-from bertlab.training.paper.comparison import compare_directions, summarise_directions
-from bertlab.training.paper.reproduce import ReproduceConfig, list_cells, read_table, reproduce
+from bertlab.training.paper.reproduce import (
+    ReproduceConfig,
+    compare_directions,
+    list_cells,
+    read_table,
+    reproduce,
+    summarise_directions,
+)
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare

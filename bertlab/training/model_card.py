@@ -82,8 +82,13 @@ def render_card(name: str, record: dict) -> str:
         ("steps", f"{record['steps']:,}"),
         ("tokens read", f"{record['tokens']:,}"),
         ("training time", f"{record['training_minutes']} minutes"),
-        *_list_lengthenings(record),
-        *_list_earlier_runs(record),
+    ]
+    if steps := record.get("lengthened_after"):  # after each of them, the learning rate rose again
+        rows.append(("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}"))
+    if before := record.get("before"):
+        values = {key: before[key] for key in ("steps", "tokens", "training_minutes")}
+        rows.append(("earlier training", EARLIER_TRAINING.format(**values, data=_format_data(before))))
+    rows += [
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
@@ -158,19 +163,6 @@ def render_compression_card(name: str, record: dict) -> str:
     if record.get("attribution"):
         rows.append(("data", _format_data({"data": record.get("data", []), "attribution": record["attribution"]})))
     return "\n".join([*text, *_format_table(rows), "", "Evaluate it with `bertlab evaluate`.", ""])
-
-
-def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
-    steps = record.get("lengthened_after")
-    return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
-
-
-def _list_earlier_runs(record: dict) -> list[tuple[str, str]]:
-    before = record.get("before")
-    if not before:
-        return []
-    values = {key: before[key] for key in ("steps", "tokens", "training_minutes")}
-    return [("earlier training", EARLIER_TRAINING.format(**values, data=_format_data(before)))]
 
 
 def _list_export_changes(record: dict) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ UNCORRECTED_STEP = 8_000_000.0
 
 @dataclass(frozen=True)
 class OptimConfig:
-    """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
+    """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `google`.
 
     The learning rate rises linearly, stays constant, then falls linearly to zero. `warmup` and `decay` are shares of
     the run, whose length is given in steps or in minutes. At the start of the run, for the share `low_share` of it, the

@@ -8,6 +8,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,22 +16,21 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
+from bertlab.config.paper import REPLACEMENT_TASKS
 from bertlab.config.tasks import get_task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.training_data import TrainingData, make_finetuning_model
 from bertlab.text.pretraining.corpus import Corpus
+from bertlab.text.readers.splits import find_split
 from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
 from bertlab.training.hyperparameter_search import search
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import Column, Row
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES, OURS, summarise_benchmark
-from bertlab.training.paper.comparison import compare_directions, summarise_directions
 from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
-from bertlab.training.paper.task_data import find_task_directory, list_available_tasks
-from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.config import PretrainConfig, fast
 from bertlab.training.pretraining.pretrain import pretrain
-from bertlab.training.pretraining.recipes import fast
 from bertlab.training.run_directory import lock_run
 
 # Settings that may differ between two commands with the same --out.
@@ -227,6 +227,51 @@ def read_table(config: ReproduceConfig) -> dict:
     return result | {"directions": compare_directions(result), "sentence": summarise_directions(result)}
 
 
+def compare_directions(table: dict) -> list[dict]:
+    """Compare every row of `read_table` with the reference row, where the paper reports a difference between the two.
+
+    "agrees" of a comparison is whether both differences have the same sign; None if ours is zero.
+    """
+    reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
+    for name, row in table["rows"].items():
+        for column, cell in row["cells"].items():
+            reference_cell = reference["cells"].get(column)
+            if name == table["against"] or reference_cell is None or None in (cell["paper"], reference_cell["paper"]):
+                continue
+            our_difference = cell["mean"] - reference_cell["mean"]
+            paper_difference = cell["paper"] - reference_cell["paper"]
+            if round(paper_difference, 6):
+                agrees = our_difference * paper_difference > 0 if round(our_difference, 6) else None
+                comparisons.append(
+                    {"row": name, "column": column, "ours": our_difference, "paper": paper_difference, "agrees": agrees}
+                )
+    return comparisons
+
+
+def summarise_directions(table: dict) -> str:
+    """Summarise how many differences have the same sign as in the paper, and name the others."""
+    comparisons = compare_directions(table)
+    if not comparisons:
+        return "Nothing can be compared with the paper yet."
+    num_agreeing = sum(comparison["agrees"] is True for comparison in comparisons)
+    title = table["rows"][table["against"]]["title"]
+    text = (
+        f"Against the row “{title}”, {num_agreeing} of {len(comparisons)} differences have the paper's direction"
+        if num_agreeing < len(comparisons)
+        else f"Against the row “{title}”, the direction agrees with the paper's in all {len(comparisons)} comparisons"
+    )
+    opposite_differences = [
+        f"{table['rows'][comparison['row']]['title']} on {table['columns'][comparison['column']]['title']} "
+        f"({comparison['ours']:+.2f}, the paper {comparison['paper']:+.2f})"
+        for comparison in comparisons
+        if comparison["agrees"] is False
+    ]
+    text += f"; the direction is opposite for {', '.join(opposite_differences)}" if opposite_differences else ""
+    num_zero = sum(comparison["agrees"] is None for comparison in comparisons)
+    text += f"; {num_zero} of ours {'is' if num_zero == 1 else 'are'} zero." if num_zero else "."
+    return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")
+
+
 # -- runs of a cell ----------------------------------------------------------------------------------------------
 
 
@@ -295,6 +340,38 @@ def _find_cell_file(config: ReproduceConfig, cell: Cell) -> Path:
 
 
 # -- data and directory ------------------------------------------------------------------------------------------
+
+
+def list_available_tasks(config: ReproduceConfig) -> tuple[str, ...]:
+    """List the tasks of a table (1 to 4) whose data set is in --data or, without --data, on the hub.
+
+    A task that replaces another one (`REPLACEMENT_TASKS`) is listed only if the other is not available.
+    """
+    names = []
+    for name in ALL_TABLES[config.table].columns:
+        with suppress(BertlabError):
+            if find_task_directory(config.data, name) or get_task(name).hub_id:
+                names.append(name)
+    unneeded_names = {replacement for name, replacement in REPLACEMENT_TASKS.items() if name in names}
+    return tuple(name for name in names if name not in unneeded_names)
+
+
+def find_task_directory(data: Path | None, task_name: str) -> str | None:
+    """Find the directory of a task at any depth of --data; None if the data on the hub is used.
+
+    Raises:
+        BertlabError: there is no such directory, or it lacks the training or the validation rows.
+    """
+    if data is None:
+        return None
+    if not data.is_dir():
+        raise BertlabError("reproduce-data-not-found", directory=data)
+    directories = [path for path in sorted(data.rglob(task_name)) if path.is_dir()]
+    if not directories:
+        raise BertlabError("reproduce-task-not-found", directory=data, task=task_name)
+    for split in ("train", get_task(task_name).validation[0]):
+        find_split(directories[0], split)  # raises DataError if there is no such split
+    return str(directories[0])
 
 
 def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, str | None]:

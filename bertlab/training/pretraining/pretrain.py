@@ -23,10 +23,9 @@ from bertlab.text.pretraining.sampler import LongPairs, PairSampler
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.pretraining.artifacts import RunArtifacts
-from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, PretrainConfig
+from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, RECIPES, PretrainConfig
 from bertlab.training.pretraining.prepare import STORY_WORLD, PrepareConfig, held_out_corpus
 from bertlab.training.pretraining.prepare import run as prepare
-from bertlab.training.pretraining.recipes import RECIPES
 from bertlab.training.pretraining.setup import open_inputs
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import print_result, show_progress
