@@ -213,8 +213,7 @@ def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     record = {**loaded.record, "validation": metrics}
     if config.task == PRETRAINING:
         record["measured_on"] = Corpus.open(config.data).source_names
-        predicts_masks = "mlm" in loaded.heads and not loaded.config.left_to_right
-        record["cloze"] = cloze.answer_clozes(loaded.model, loaded.tokenizer) if predicts_masks else []
+        record["cloze"] = cloze.answer_clozes(loaded.model, loaded.tokenizer)
         record["evaluate_command"] = format_evaluation_command(config.limit or DEFAULT_PAIRS)
     else:
         record["measured_on"] = [Path(config.data or config.task).name]

@@ -205,9 +205,8 @@ def run_with_evaluations(
                 yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, is_final=True)
             return
         report_resumed(config, trainer, notify)
-        if is_main and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
-            held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
-            notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
+        if is_main:
+            _report_held_out_rows(data, notify)
         yield from _train(data, trainer, log)
         distributed.leave_process_group()
         if not is_main:
@@ -234,6 +233,13 @@ def _train(data: TrainingData, trainer: Trainer, log: RunLog) -> Iterator[StepRe
                 remaining_shares = [share for share in remaining_shares if share > report.progress]
                 if distributed.is_main_process():
                     yield _evaluate(data, trainer, log)
+
+
+def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> None:
+    """Report how many training rows are held out for evaluation, if there is no validation split."""
+    if HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
+        held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
+        notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
 
 
 def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool = False) -> Evaluation:
@@ -282,7 +288,7 @@ def run(config: FinetuneConfig) -> None:
         print_result(config.out / CHECKPOINT, decimals=2)
         return
     metric, results = data.spec.metrics[0], []
-    with lock_run(config):
+    with lock_run(config.out):
         for index, total, run_config, reports in search(config, data, results, run_with_evaluations):
             print(f"run {index} of {total}: {run_config.out.name}", flush=True)
             show_progress(print_evaluations(reports), *data.task_type.progress_metric)

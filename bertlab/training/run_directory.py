@@ -8,7 +8,7 @@ import importlib.metadata
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, get_args, get_type_hints
@@ -105,7 +105,7 @@ def open_run(
     config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, fingerprint: dict
 ) -> Iterator[tuple[Trainer, "RunLog"]]:
     """Lock the directory of a run, and begin the run or continue it from its last saved state."""
-    with lock_run(config):
+    with lock_run(config.out):
         device = resolve_device(config.device)
         dtypes = (torch.float32, torch.bfloat16)
         # The main process chooses the precision, because the measurements may differ between the processes.
@@ -127,11 +127,12 @@ def open_run(
         yield trainer, RunLog(config.out / LOG, trainer.saved_step)
 
 
-def lock_run(config: RunConfig) -> AbstractContextManager:
+@contextmanager
+def lock_run(directory: Path) -> Iterator[None]:
     """Lock the directory of a run against a second command; only the main process takes the lock."""
-    if not distributed.is_main_process():
-        return nullcontext()
-    return exclusive_lock(config.out / ".lock", Message("lock-owner-run", path=config.out))
+    is_main = distributed.is_main_process()
+    with exclusive_lock(directory / ".lock", Message("lock-owner-run", path=directory)) if is_main else nullcontext():
+        yield
 
 
 def claim_run(config: RunConfig, device: torch.device, fingerprint: dict, steps: int | None = None) -> torch.dtype:
@@ -151,8 +152,8 @@ def claim_run(config: RunConfig, device: torch.device, fingerprint: dict, steps:
     path = config.out / SETTINGS
     if not path.is_file():
         dtype = resolve_precision(config.precision, device)
-        record = settings | {INITIAL_PRECISION: str(dtype).removeprefix("torch."), DATA_FINGERPRINT: fingerprint}
-        write_atomically(path, json.dumps(record, indent=2))
+        precision = str(dtype).removeprefix("torch.")
+        _write_settings(path, settings | {INITIAL_PRECISION: precision, DATA_FINGERPRINT: fingerprint})
         return dtype
     record = read_settings(config.out)
     old_values, new_values = _flatten(record), _flatten(settings)
@@ -181,8 +182,12 @@ def claim_run(config: RunConfig, device: torch.device, fingerprint: dict, steps:
         raise BertlabError("run-data-differs", directory=config.out, differences=differences)
     if saved_step is not None:
         record |= settings | {LENGTHENED_AFTER: [*record.get(LENGTHENED_AFTER, []), saved_step]}
-        write_atomically(path, json.dumps(record, indent=2))
+        _write_settings(path, record)
     return resolve_precision(record[INITIAL_PRECISION], device)
+
+
+def _write_settings(path: Path, settings: dict) -> None:
+    write_atomically(path, json.dumps(settings, indent=2))
 
 
 def read_settings(directory: Path) -> dict:

@@ -124,7 +124,7 @@ def _finetune(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[
 def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
     """As `_finetune`, with every setting of the paper's grid; the results are those of the best setting."""
     search_config, results = replace(run_config, grid=True), []
-    with lock_run(search_config):
+    with lock_run(search_config.out):
         for number, total, _, reports in search(search_config, data, results, run_with_evaluations):
             for report in reports:
                 if not isinstance(report, Evaluation):

@@ -141,7 +141,6 @@ class RunArtifacts:
         if not distributed.is_main_process():
             return
         config, tokenizer = self.config, self.inputs.tokenizer
-        predicts_masks = "mlm" in model.head_names and not model.config.left_to_right
         record = make_run_record(
             config,
             self.trainer,
@@ -152,7 +151,7 @@ class RunArtifacts:
             settings=_select_card_settings(config),
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
-            cloze=cloze.answer_clozes(model, tokenizer) if predicts_masks else [],
+            cloze=cloze.answer_clozes(model, tokenizer),
             evaluate_command=format_evaluation_command(num_pairs),
             **{"from": describe_origin(config, tokenizer), "before": self.inputs.earlier_runs},
         )

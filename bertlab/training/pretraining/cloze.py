@@ -81,10 +81,12 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str]) 
 
 
 def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
-    """Predict all cloze sentences in the language of the vocabulary, for `bertlab.json`.
+    """Predict all cloze sentences in the language of the vocabulary, for `bertlab.json`; [] without masked tokens.
 
     The rows of `predict_masks` get `fits`, `kind` and `right` (whether the most probable token fits).
     """
+    if "mlm" not in model.head_names or model.config.left_to_right:
+        return []
     sentences = read_clozes(tokenizer.language)
     rows = predict_masks(model, tokenizer, [cloze.text for cloze in sentences])
     return [

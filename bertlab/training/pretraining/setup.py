@@ -69,7 +69,10 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     predicts_masks = not model.config.left_to_right
     if config.teacher and not predicts_masks:
         raise BertlabError("teacher-of-left-to-right")
-    teacher = _load_teacher(config, tokenizer, max_pair_tokens) if config.teacher else None
+    teacher = None
+    if config.teacher:
+        error = BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
+        teacher = open_teacher(config.teacher, "mlm", tokenizer, max_pair_tokens, error).model
     if config.teacher_cosine and teacher.config.hidden_size != model.config.hidden_size:
         sizes = {"hidden": model.config.hidden_size, "teacher_hidden": teacher.config.hidden_size}
         raise BertlabError("teacher-cosine-of-other-size", **sizes)
@@ -113,22 +116,17 @@ def load_generator(discriminator: checkpoint.Checkpoint) -> Bert:
 
 
 def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
-    dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
+    """Make a model with random weights, or load one from a checkpoint."""
     heads = list_pretraining_heads(config.pair_objective, config.token_objective)
     if config.from_ is None:
         sizes = _choose_sizes(config)
         sizes = sizes.replace(
-            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id,
-            initializer_range=_choose_initializer_range(config, sizes.hidden_size), **dropout,
+            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, hidden_dropout=config.dropout,
+            attention_dropout=config.dropout, initializer_range=_choose_initializer_range(config, sizes.hidden_size),
         )  # fmt: skip
-        model = FastBert(change_family(sizes, config.family), heads=heads)
-        if config.start in ("neighbours", "matches"):
-            if not supports_local_attention_init(model.config):
-                raise BertlabError("start-unsupported", start=config.start, family=config.family)
-            initialise_local_attention(model)
-        if config.start == "matches" and config.pair_objective == "next" and model.config.type_vocab_size > 1:
-            initialise_matching_head(model)
-        return model
+        return _initialise_model(
+            change_family(sizes, config.family), heads, config.start, compares_sentences=config.pair_objective == "next"
+        )
     loaded = checkpoint.load(config.from_, heads=heads)
     if config.new_vocabulary:
         return _replace_dropout(replace_vocabulary(loaded, tokenizer, heads), config.dropout)
@@ -137,6 +135,18 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     if loaded.tokenizer.digest != tokenizer.digest:
         raise BertlabError("from-vocabulary-differs", corpus=config.corpus, checkpoint=config.from_)
     return _replace_dropout(loaded.model, config.dropout)
+
+
+def _initialise_model(config: ModelConfig, heads: tuple[str, ...], start: str, *, compares_sentences: bool) -> Bert:
+    """Make a model with the initial weights that `start` names."""
+    model = FastBert(config, heads=heads)
+    if start in ("neighbours", "matches"):
+        if not supports_local_attention_init(config):
+            raise BertlabError("start-unsupported", start=start, family=config.model_type)
+        initialise_local_attention(model)
+    if start == "matches" and compares_sentences and config.type_vocab_size > 1:
+        initialise_matching_head(model)
+    return model
 
 
 def _add_generator(discriminator: Bert, config: PretrainConfig) -> ReplacedTokenModel:
@@ -172,11 +182,6 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
     if model.config.left_to_right and config.pair_objective != "none":
         raise BertlabError("left-to-right-with-sentence-pair")
     return model
-
-
-def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, max_pair_tokens: int) -> Bert:
-    vocabulary_error = BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
-    return open_teacher(config.teacher, "mlm", tokenizer, max_pair_tokens, vocabulary_error).model
 
 
 def _sum_earlier_runs(config: PretrainConfig) -> dict:
