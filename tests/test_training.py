@@ -193,7 +193,7 @@ def test_a_pair_reads_cls_a_sep_b_sep(corpus):
     ("name", "text", "id"),
     [
         (None, "", "no-text-source"), ("absent.jsonl", None, "file-not-found"), ("", None, "directory-without-files"),
-        ("a.jsonl", '{"body": "x"}\n', "row-without-column"), ("d.pdf", "x", "file-format-unknown"),
+        ("d.pdf", "x", "file-format-unknown"),
     ],
 )  # fmt: skip
 def test_bad_sources_raise_a_one_line_error(name, text, id, tmp_path, corpus):

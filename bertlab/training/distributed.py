@@ -1,7 +1,6 @@
 """Train one model in several processes of `torchrun`: rank, all-reduce, broadcast, readable errors for lost processes.
 
-DistributedDataParallel averages the gradients (`training/gradient.py`); this module contains everything else. In a run
-with a single process, the functions do not communicate.
+In a run with a single process, the functions do not communicate.
 """
 
 import os

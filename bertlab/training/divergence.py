@@ -58,14 +58,7 @@ class DivergenceDetector:
         self.losses, self.lowest = [], None
 
     def update(self, loss: float, gradient_norm: float = 0.0) -> None:
-        """Add the loss of a step and the norm of its gradient.
-
-        Args:
-            gradient_norm: the norm before clipping.
-
-        Raises:
-            Diverged: the loss or the norm is not finite, or the loss has risen and stays high.
-        """
+        """Add the loss of a step and the norm of its gradient before clipping; raise Diverged if the run diverged."""
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             self.is_stable = False
             if not math.isfinite(loss):

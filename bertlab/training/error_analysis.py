@@ -1,7 +1,4 @@
-"""Error analysis: predict labelled rows with a checkpoint, and score each prediction.
-
-Each task type scores its own predictions; `tasks.error_analysis` defines the types of the results.
-"""
+"""Error analysis: predict labelled rows with a checkpoint, and score each prediction."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

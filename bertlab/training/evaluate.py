@@ -1,7 +1,4 @@
-"""`bertlab evaluate`: compute the metrics of a checkpoint, or of predictions from a file.
-
-`pretraining.metrics` evaluates the pre-training objectives; each task type evaluates its tasks (see `tasks.task_type`).
-"""
+"""`bertlab evaluate`: compute the metrics of a checkpoint, or of predictions from a file."""
 
 import json
 from dataclasses import dataclass, field, fields
@@ -196,15 +193,11 @@ def run(config: EvaluateConfig) -> None:
         print(f"{name:28} {value:,.4f}" if isinstance(value, float) else f"{name:28} {value:,}")
 
 
-def _is_other_task(task: str, record: dict) -> bool:
-    own_tasks = [name for name in record.get("objectives", ()) if name in TASKS]
-    return task in TASKS and bool(own_tasks) and task not in own_tasks
-
-
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     """Write the metrics into the record and model card; those of another task are stored beside its own."""
     loaded = checkpoint.load(config.checkpoint)
-    if _is_other_task(config.task, loaded.record):
+    own_tasks = [name for name in loaded.record.get("objectives", ()) if name in TASKS]
+    if config.task in TASKS and own_tasks and config.task not in own_tasks:
         evaluation = {"metrics": metrics, "measured_on": Path(config.data or config.task).name}
         other_tasks = {**loaded.record.get("other_tasks", {}), config.task: evaluation}
         record = {**loaded.record, "other_tasks": other_tasks}

@@ -1,7 +1,6 @@
 """`bertlab export-run`: copy a run to a small directory for shipping. The pages Training and Time machine show copies.
 
-The copy contains the snapshots, a thinned log, and the settings, from which directory names are removed. The final
-checkpoint of the run becomes the last snapshot.
+The copy contains the snapshots, the last of which is the final checkpoint, a thinned log, and the settings.
 """
 
 import json

@@ -1,9 +1,8 @@
 """Compute the gradient of a global batch across processes and micro-batches.
 
-A loss is a sum of means, each over its own kind of item (masked tokens, rows). A plain average over the micro-batches
-would give too much weight to micro-batches with few items. Therefore, the items of the global batch are counted first,
-over all processes and micro-batches, and each mean is weighted with its micro-batch's share of these items. No matter
-how a batch is split, the result is then the loss and the gradient of the whole batch.
+A loss is a sum of means, each over its own kind of item (masked tokens, rows). The items of the global batch are
+counted first, and each mean is weighted with its micro-batch's share of them, so that the result does not depend on how
+the batch is split.
 
 Shape legend: W weights, K kinds of items, N numbers in the result for a micro-batch (loss, tokens and metrics).
 """
@@ -37,11 +36,7 @@ class GlobalGradient:
         self.module: nn.Module | None = None  # the result of `_build_module`, from the first batch that is split
 
     def __call__(self, batch) -> Loss:
-        """Compute the loss, metrics and tokens of the global batch, and the gradient of every weight.
-
-        Args:
-            batch: the rows of this process; it may be empty.
-        """
+        """Compute the loss, metrics and tokens of the global batch, and all gradients; a process may have no rows."""
         if self.accumulate == 1 and distributed.world_size() == 1:
             loss = self.loss(self.model, batch)
             loss.value.backward()
@@ -113,10 +108,9 @@ class GlobalGradient:
 
 
 class _WeightedLoss(nn.Module):
-    """Computes what a micro-batch contributes to the loss and the metrics of the global batch.
+    """Computes what a micro-batch contributes: the loss to differentiate, and [loss, tokens, metrics...] as float64.
 
-    The argument `part_shares` of the forward pass is, for each part of the loss, the micro-batch's share of all items
-    of the global batch. The results are the loss to differentiate, and [loss, tokens, metrics...] as float64.
+    `part_shares` is, for each part of the loss, the micro-batch's share of all items of the global batch.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):

@@ -1,8 +1,6 @@
 """Hyperparameter search: fine-tune with several seeds, learning rates, batch sizes and numbers of epochs.
 
-For each combination of learning rate, batch size and epochs, a search prints the mean and the spread of the metric over
-the seeds. It keeps the checkpoint of the run with the best metric on the held-out rows. Each finished run is recorded
-in a line of `grid.jsonl`, so that an interrupted search can be resumed.
+Each finished run is recorded in a line of `grid.jsonl`, so that an interrupted search can be resumed.
 
 Source: Devlin et al. 2019, appendix A.3.
 """

@@ -1,7 +1,4 @@
-"""Render the model card (README.md) of a checkpoint from the content of `bertlab.json`.
-
-The card includes the command that reproduces its metrics.
-"""
+"""Render the model card (README.md) of a checkpoint from the content of `bertlab.json`."""
 
 from collections.abc import Mapping
 

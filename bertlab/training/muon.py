@@ -1,8 +1,6 @@
 """The optimiser Muon (Jordan 2024), implemented so that all matrices of the same size are updated together.
 
-It computes in the type in which the machine multiplies matrices fastest. `torch.optim.Muon`, in contrast, updates one
-matrix after the other, with two dozen GPU kernels each, and always in bfloat16, which is slower on many CPUs.
-
+`torch.optim.Muon` updates one matrix after the other, and always in bfloat16, which is slower on many CPUs.
 Source: https://kellerjordan.github.io/posts/muon/
 
 Shape legend: N matrices, A their shorter side, B their longer side.
@@ -19,14 +17,9 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
-    """Bring the singular values of each matrix near 1 by five Newton-Schulz iterations.
+    """Bring the singular values of matrices with A <= B near 1 (at most 1.2) by five Newton-Schulz iterations.
 
-    Args:
-        matrices_NAB: [N, A, B] with A <= B.
-
-    Returns:
-        [N, A, B] with singular values of at most 1.2. Singular values that were less than a hundredth of the largest
-        one may stay far below 1.
+    Those that were less than a hundredth of the largest one may stay far below 1.
     """
     a, b, c = COEFFICIENTS
     x_NAB = matrices_NAB / torch.linalg.matrix_norm(matrices_NAB, keepdim=True).clamp(min=1e-7)

@@ -1,8 +1,6 @@
 """Optimisers by name, the learning-rate schedule, and float32 master weights for a model that computes in bfloat16.
 
-An optimiser is a function with a row in `OPTIMIZERS`; `register` adds one from outside the package. The master weights
-are always float32. To compute in bfloat16, the model is copied, and the copy is updated after each step. An exponential
-moving average of the weights is optional.
+An optimiser is a function with a row in `OPTIMIZERS`; `register` adds one from outside the package.
 
 Shape legend: H hidden size.
 """
@@ -155,10 +153,7 @@ def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype
 class Optimizer:
     """The float32 master weights with their optimisers, and the model that runs the forward and backward pass.
 
-    Attributes:
-        working_model: the model that computes: `model` itself if `dtype` is float32, otherwise a copy in `dtype`.
-        master_weights: the trainable parameters of `model`.
-        average: the moving average of `model`; None if there is none.
+    `working_model` computes: `model` itself if `dtype` is float32, otherwise a copy that is updated after each step.
     """
 
     @explain_out_of_memory()

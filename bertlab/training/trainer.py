@@ -1,8 +1,7 @@
 """The training loop, which yields a report for every step and can be interrupted at any moment.
 
-Pre-training and fine-tuning differ only in their batches and their loss. One file contains the whole state of a run
-(weights, optimiser state, random state, position in the data), so a run that was killed continues with identical losses
-(on a GPU, identical up to the last digits, because GPU kernels add numbers in varying order).
+One file contains the whole state of a run, so a run that was killed continues with identical losses (on a GPU,
+identical up to the last digits, because GPU kernels add numbers in varying order).
 """
 
 import time
@@ -40,11 +39,9 @@ class Batches(Protocol):
     def __next__(self): ...
 
     def update_progress(self, progress: float) -> bool:
-        """Set the share of the run (0..1) that is done; the trainer calls this before each step.
+        """Set the share of the run (0..1) that is done; return whether the level of the loss changes from here on.
 
-        Returns:
-            Whether this batch and the following ones differ so much from the earlier ones that the level of the loss
-            changes, for example because their sentence pairs are longer.
+        It does, for example, if the sentence pairs become longer.
         """
 
 
@@ -269,11 +266,7 @@ class Trainer:
         self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
 
     def restore_last_save(self) -> None:
-        """Restore the last saved state.
-
-        Raises:
-            CheckpointError: the state is damaged, or belongs to a different run.
-        """
+        """Restore the last saved state; raise CheckpointError if it is damaged or belongs to a different run."""
         tensors, values = read_state(self.state_path)
         try:
             self.optimizer.restore(tensors)

@@ -1,8 +1,7 @@
 """`bertlab compress`: make a fine-tuned checkpoint smaller and faster, and measure what that costs.
 
-The steps, each only if its flag is given: remove top layers, prune heads and neurons by their importance, prune small
-weights, retrain, store with fewer bits or as an ONNX file. Then size, latency and the task's metric are measured for
-the original checkpoint and for the compressed one.
+Each only if its flag is given: remove top layers, prune heads, neurons and small weights, retrain, store with fewer
+bits or as an ONNX file.
 """
 
 import json

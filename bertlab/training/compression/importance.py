@@ -1,6 +1,6 @@
 """Measure how important attention heads and feed-forward neurons are for a task.
 
-The importance of a head or neuron is, to first order, how much the loss changes if it is removed.
+It is, to first order, how much the loss changes if one is removed.
 
 Shape legend: B batch, L layers, N heads, D head size, I feed-forward neurons, H hidden.
 """

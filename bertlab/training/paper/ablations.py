@@ -1,6 +1,4 @@
-"""The paper's ablations as data: the model of each row of tables 5 to 8, and the results that the paper reports.
-
-The results are those on the development sets, in the units of the paper.
+"""The paper's ablations as data: the models of the rows of tables 5 to 8, and the paper's development-set results.
 
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 5 and appendix C.2.
 """

@@ -1,8 +1,6 @@
 """Tables 1 to 4 of the paper: GLUE, SQuAD v1.1, SQuAD v2.0 and SWAG, with the published results beside ours.
 
-Each table has one row with our results: those of a checkpoint that was fine-tuned on each task separately. A cell is
-the result for one task and one seed, even if the task has several columns in the paper, as MNLI has.
-
+A cell is the result for one task and one seed, even if the task has several columns in the paper, as MNLI has.
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 4.
 """
 

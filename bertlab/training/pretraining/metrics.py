@@ -1,8 +1,4 @@
-"""Evaluate the pre-training objectives on held-out text.
-
-The metrics are masked-token accuracy and loss, pseudo bits per character, next-sentence or sentence-order accuracy, and
-the accuracy, precision and recall of replaced-token detection.
-"""
+"""Evaluate the pre-training objectives on held-out text."""
 
 import math
 from collections.abc import Callable

@@ -1,8 +1,7 @@
 """`bertlab pretrain`: train a BERT on a prepared corpus, with masked tokens and a sentence-pair objective.
 
-A run is one directory: run.json (its settings), log.jsonl (a row per step), state.safetensors (the state from which it
-is resumed), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result). With replaced-token detection,
-generator/ is the checkpoint of the generator.
+A run is one directory: run.json, log.jsonl, state.safetensors (from which it is resumed), snapshots/ and checkpoint/;
+with replaced-token detection also generator/.
 """
 
 from collections.abc import Callable, Iterator
