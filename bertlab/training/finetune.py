@@ -36,7 +36,7 @@ from bertlab.training.run_directory import (
     report_finished,
     report_resumed,
 )
-from bertlab.training.trainer import StepReport, Trainer
+from bertlab.training.trainer import Batches, StepReport, Trainer
 
 # The model is evaluated when these shares of a run are done, and once more at the end of the run.
 EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
@@ -189,8 +189,8 @@ def run_with_evaluations(
     """
     data = data or read_data(config)
     prepare_machine(config)
-    batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
-    steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
+    batches, steps_per_epoch = _open_batches(data, config.batch_size, config.seed)
+    steps = max(1, round((config.epochs or data.task_type.epochs) * steps_per_epoch))
     model = data.make_model(config.dropout)
     # A model that `data.build_model` made is not saved as a checkpoint, so its final evaluation must be computed again.
     saves_checkpoint, is_main = data.build_model is None, distributed.is_main_process()
@@ -217,7 +217,13 @@ def run_with_evaluations(
             metrics = evaluation.metrics
             yield evaluation
         if saves_checkpoint:
-            _save(config, data, trainer, round(trainer.progress.step / len(batches), 3), metrics)
+            _save(config, data, trainer, round(trainer.progress.step / steps_per_epoch, 3), metrics)
+
+
+def _open_batches(data: TrainingData, batch_size: int, seed: int) -> tuple[Batches, int]:
+    """Open this process's shard of the batches; also return the number of batches in an epoch."""
+    batches = data.make_batches(batch_size, seed, distributed.data_shard())
+    return batches, len(batches)
 
 
 def _train(data: TrainingData, trainer: Trainer, log: RunLog) -> Iterator[StepReport | Evaluation]:

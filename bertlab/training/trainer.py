@@ -160,6 +160,12 @@ class Trainer:
                     raise
                 raise Interrupted(signum=self.signals.received_signal) from None
 
+    @contextmanager
+    def defer_signals(self) -> Iterator[None]:
+        """Handle a stop signal that arrives while a block runs after the next step."""
+        with self.signals.defer():
+            yield
+
     def _stop(self) -> None:
         with self.signals.defer():
             self._save_if_stable()

@@ -98,8 +98,7 @@ def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line
                 for report in trainer:
                     artifacts.write_row(report.make_log_row())
                     artifacts.write_after_step(report.step)
-                    # A signal that arrives while the caller processes the report is handled after the next step.
-                    with trainer.signals.defer():
+                    with trainer.defer_signals():
                         yield report
         except Diverged as error:
             error = artifacts.write_after_divergence(error)
