@@ -88,10 +88,6 @@ def _make_size_settings(layers: int, hidden: int, attention_heads: int) -> dict:
     return {"layers": layers, "hidden": hidden, "attention_heads": attention_heads}
 
 
-def _make_mask_settings(mask: float, random: float) -> dict:
-    return {"mask_share": mask / 100, "random_share": random / 100}
-
-
 # Name of a table, as in `bertlab reproduce` -> the table.
 TABLES = {
     # The table has the paper's SQuAD column, but differences appear in it only after more pre-training than is
@@ -180,7 +176,7 @@ TABLES = {
             m0_s0_r100=("0 / 0 / 100", 83.6, 94.9, 94.6),
         ),
         {
-            f"m{mask}-s{same}-r{random}": _make_mask_settings(mask, random)
+            f"m{mask}-s{same}-r{random}": {"mask_share": mask / 100, "random_share": random / 100}
             for mask, same, random in (
                 (80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100),
             )

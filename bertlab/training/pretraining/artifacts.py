@@ -78,7 +78,11 @@ class RunArtifacts:
         final_model = self.trainer.optimizer.final_model
         # The checkpoint is written last, because it marks the run as finished.
         if get_masked_lm(final_model) is not get_result_model(final_model):
-            self._save_generator(self.config.out / GENERATOR, metrics, num_pairs)
+            own_metrics = {name: value for name, value in metrics.items() if not name.startswith("replaced_")}
+            self._write_checkpoint(
+                self.config.out / GENERATOR, get_masked_lm(final_model), describe_objectives("none"), own_metrics,
+                torch.float16, num_pairs,
+            )  # fmt: skip
         self._save(self.config.out / CHECKPOINT, metrics, num_pairs=num_pairs)
 
     def write_after_divergence(self, error: Diverged) -> Diverged:
@@ -129,11 +133,6 @@ class RunArtifacts:
         model, config = get_result_model(self.trainer.optimizer.final_model), self.config
         objectives = describe_objectives(config.pair_objective, model.config.left_to_right, config.token_objective)
         self._write_checkpoint(directory, model, objectives, metrics, dtype, num_pairs)
-
-    def _save_generator(self, directory: Path, metrics: dict, num_pairs: int) -> None:
-        own_metrics = {name: value for name, value in metrics.items() if not name.startswith("replaced_")}
-        model = get_masked_lm(self.trainer.optimizer.final_model)
-        self._write_checkpoint(directory, model, describe_objectives("none"), own_metrics, torch.float16, num_pairs)
 
     def _write_checkpoint(
         self, directory: Path, model: Bert, objectives: list[str], metrics: dict, dtype: torch.dtype, num_pairs: int

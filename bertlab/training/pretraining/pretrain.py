@@ -123,7 +123,9 @@ def _check_settings(config: PretrainConfig) -> None:
         raise BertlabError("mask-shares-too-large")
     if config.new_vocabulary and config.from_ is None:
         raise BertlabError("new-vocabulary-without-from")
-    if config.from_ is not None and (unused_flags := _find_random_init_flags(config)):
+    defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
+    unused_flags = find_differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
+    if config.from_ is not None and unused_flags:
         raise BertlabError("from-with-random-init-flags", flags=unused_flags)
     _check_token_objective(config)
     teacher_flags = find_differing_flags(config, PretrainConfig, ("teacher_share", "teacher_cosine"))
@@ -145,11 +147,6 @@ def _check_token_objective(config: PretrainConfig) -> None:
         raise BertlabError("token-objective-with-flags", objective=config.token_objective, flags=unsuitable_flags)
     if (FAMILIES[config.family].pretraining or {}).get("token_objective") != config.token_objective:
         raise BertlabError("token-objective-unsupported", objective=config.token_objective, family=config.family)
-
-
-def _find_random_init_flags(config: PretrainConfig) -> list[str]:
-    defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
-    return find_differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
 
 
 def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
