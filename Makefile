@@ -4,7 +4,7 @@ VENV ?= .venv
 PORT ?= 8501
 BIN := $(VENV)/bin
 
-.PHONY: app lab lessons lessons-build docs test test-fast test-release test-gpu lint format clean
+.PHONY: app lab lessons lessons-build docs test test-fast test-release test-gpu lint format measure clean
 
 app: $(VENV)/.ready
 	$(BIN)/bertlab app --port $(PORT)
@@ -52,6 +52,10 @@ lint: $(VENV)/.ready
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+# The size of the code, and how far a click and a configuration travel, beside the bounds; ARGS=--list shows what counts.
+measure: $(VENV)/.ready
+	$(BIN)/python scripts/measure.py $(ARGS)
 
 $(VENV)/.ready: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bertlab needs Python 3.11 or newer")'

@@ -37,8 +37,8 @@ from bertlab.config.files import write_atomically
 from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.devices import describe_hardware
-from bertlab.training.paper.task_data import find_task_directory
-from bertlab.training.run_settings import CHECKPOINT
+from bertlab.training.paper.reproduce import find_task_directory
+from bertlab.training.run_directory import CHECKPOINT
 
 FamilyName = Literal["bert", "roberta", "albert", "electra", "modernbert", "distilbert"]
 # the runs of a family and seed: pre-training, and fine-tuning on each task

@@ -19,13 +19,11 @@ from bertlab.text.readers.splits import read_split
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.finetune import FinetuneConfig, finetune, read_data
 from bertlab.training.optimizers import OptimConfig
-from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.config import PretrainConfig, make_recipe_settings
 from bertlab.training.pretraining.metrics import evaluate_pretraining
 from bertlab.training.pretraining.pretrain import pretrain
-from bertlab.training.pretraining.recipes import make_recipe_settings
 from bertlab.training.pretraining.setup import load_generator
-from bertlab.training.run_directory import LOG
-from bertlab.training.run_settings import CHECKPOINT
+from bertlab.training.run_directory import CHECKPOINT, LOG
 
 
 @dataclass(frozen=True)

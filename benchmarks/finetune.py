@@ -28,7 +28,7 @@ from bertlab.config.tasks import get_task
 from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.training.devices import describe_hardware, resolve_device
 from bertlab.training.finetune import FinetuneConfig, read_data
-from bertlab.training.optimizers import Precision, resolve_precision
+from bertlab.training.optimizers import Optimizer, Precision, resolve_precision
 from bertlab.training.trainer import Trainer as BertlabTrainer
 
 
@@ -84,10 +84,9 @@ def measure(config: FinetuneBenchConfig) -> dict:
         )  # fmt: skip
         data = read_data(settings)
         model = data.make_model(config.dropout)
-        trainer = BertlabTrainer(
-            model, data.make_batches(config.batch_size, 0, (0, 1)), data.loss, settings.optim, steps=1_000_000,
-            device=device, dtype=dtype,
-        )  # fmt: skip
+        optimizer = Optimizer(model, settings.optim, dtype, device)
+        batches = data.make_batches(config.batch_size, 0, (0, 1))
+        trainer = BertlabTrainer(optimizer, batches, data.loss, steps=1_000_000)
         reports = iter(trainer)
 
         def run_bertlab() -> float:

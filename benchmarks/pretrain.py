@@ -95,10 +95,10 @@ def measure(config: PretrainBenchConfig) -> dict:
         pairs = PaddedPairs(loop.trainer.batches)
         rows = FullRows(corpus, config.batch_size, config.max_tokens)
         peers = {
-            name: PretrainingPeer(model_config, batches, loop.mask_rule, loop.trainer.optim, device, dtype)
+            name: PretrainingPeer(model_config, batches, loop.mask_rule, loop.trainer.optimizer.config, device, dtype)
             for name, batches in (("padded_pairs", pairs), ("full_rows", rows))
         }
-        parameters = sum(p.numel() for p in loop.trainer.model.parameters())
+        parameters = sum(p.numel() for p in loop.trainer.optimizer.model.parameters())
         outside_seconds: list[float] = []  # for each run, the time outside of training, from `time_command`
 
         def run_bertlab() -> float:

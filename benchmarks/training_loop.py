@@ -18,7 +18,7 @@ from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.random_pairs import RandomPairs, RandomTokenizer
 from bertlab.text.pretraining.sampler import PairSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training.optimizers import OptimConfig
+from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.trainer import Trainer
 
 Preset = Literal[tuple(PRESETS)]
@@ -85,10 +85,8 @@ class TrainingLoop:
             max_positions=max(512, max_tokens),
         )
         mask_rule = MaskRule.for_tokenizer(tokenizer).to(device)
-        trainer = Trainer(
-            FastBert(model_config, heads=("mlm", "nsp")), batches, PretrainingLoss(mask_rule), OptimConfig(lr=1e-4),
-            steps=1_000_000, device=device, dtype=dtype,
-        )  # fmt: skip
+        optimizer = Optimizer(FastBert(model_config, heads=("mlm", "nsp")), OptimConfig(lr=1e-4), dtype, device)
+        trainer = Trainer(optimizer, batches, PretrainingLoss(mask_rule), steps=1_000_000)
         return cls(model_config, mask_rule, trainer, clock)
 
     def run_steps(self, steps: int) -> float:

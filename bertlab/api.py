@@ -94,9 +94,8 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
         BertlabError: the corpus or the settings cannot be used, or training diverged.
     """
     from bertlab.config.presets import list_pretrainable_families
-    from bertlab.training.pretraining.config import PretrainConfig
+    from bertlab.training.pretraining.config import RECIPES, PretrainConfig, continue_pretraining, make_recipe_settings
     from bertlab.training.pretraining.pretrain import run
-    from bertlab.training.pretraining.recipes import RECIPES, continue_pretraining, make_recipe_settings
 
     # `make_config` makes the settings. The three possible functions have different defaults.
     keeps_vocabulary = settings.get("from_") is not None and not settings.get("new_vocabulary")

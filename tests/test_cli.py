@@ -33,8 +33,7 @@ from bertlab.config.languages import render
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
 from bertlab.tasks.span.metrics import answer_f1
-from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.pretraining.recipes import recipe_from_arguments
+from bertlab.training.pretraining.config import PretrainConfig, recipe_from_arguments
 
 ROOT = Path(__file__).parents[1]
 MASKED = "The potter set the [MASK] bowl on the [MASK]."
@@ -127,15 +126,13 @@ def test_help_wraps_at_list_items_and_omits_none_defaults(run, monkeypatch):
 
 
 def test_flags_of_sections_change_a_recipe():
-    words = ["corpus", "--out", "run", "--recipe", "google", "--mask", "0.3", "--optim.lr", "2e-4"]
+    words = ["corpus", "--out", "run", "--recipe", "google", "--chosen-share", "0.3", "--optim.lr", "2e-4"]
     words += ["--no-sample-predictions"]
     config = parse(PretrainConfig, words, default=recipe_from_arguments(words))
     google = recipe_from_arguments(words)
     paths = {"corpus": Path("corpus"), "out": Path("run")}
     optim = replace(google.optim, lr=2e-4)
     assert config == replace(google, **paths, chosen_share=0.3, sample_predictions=False, optim=optim)
-    words[-1] = "--no-watch"  # the old spelling
-    assert parse(PretrainConfig, words, default=recipe_from_arguments(words)) == config
 
 
 def test_old_flag_spelling_is_accepted_and_hidden(capsys):

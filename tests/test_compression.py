@@ -235,7 +235,6 @@ def test_bfloat16_is_measured_where_the_processor_has_it(shipped, rows, tmp_path
         (["sst2", "--task", "sst2", "--neurons", "-0.1"], "neurons"),
         (["sst2", "--task", "sst2", "--magnitude", "1.5"], "magnitude"),
         (["sst2", "--task", "sst2", "--keep-layers", "9"], "2 layers"),
-        (["sst2", "--task", "sst2", "--layers", "9"], "2 layers"),  # the older spelling
         (["sst2", "--task", "sst2", "--retrain-steps", "-1"], "retrain-steps"),
         (["strongest", "--task", "sst2"], "classification"),
         (["sst2", "--task", "sst2", "--weights", "int8"], "onnx"),

@@ -24,7 +24,7 @@ from bertlab.config.presets import list_pretrainable_families
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
 from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training.pretraining.recipes import make_recipe_settings, recipe_from_arguments
+from bertlab.training.pretraining.config import make_recipe_settings, recipe_from_arguments
 
 CASES = [(prefix, head, {}) for prefix, (_, heads) in FAMILIES.items() for head in ("", *heads)]
 CASES += [

@@ -9,7 +9,7 @@ from bertlab.nn.fast.model import FastBert
 from bertlab.nn.local_attention_init import HEAD_OFFSETS, NUM_LAYERS, initialise_local_attention
 from bertlab.nn.trace import Trace
 from bertlab.text.batch import Batch
-from bertlab.training.pretraining.recipes import make_recipe_settings
+from bertlab.training.pretraining.config import make_recipe_settings
 from bertlab.training.pretraining.setup import open_inputs
 
 

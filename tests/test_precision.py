@@ -60,13 +60,3 @@ def test_a_run_cannot_be_resumed_in_another_precision(corpus, tmp_path):
         list(pretrain(settings(corpus, tmp_path / "run", steps=1, precision="bfloat16")))
     (difference,) = caught.value.params["differences"]
     assert difference.params == {"flag": "--precision", "before": "float32", "now": "bfloat16"}
-
-
-def test_a_run_from_before_some_settings_existed_can_be_resumed(corpus, tmp_path):
-    config = settings(corpus, tmp_path / "run", steps=4)
-    list(itertools.islice(pretrain(config), 2))
-    path = tmp_path / "run" / "run.json"
-    old = json.loads(path.read_text())
-    del old["chosen_share"], old["optim"]["max_grad_norm"], old["initial_precision"]
-    path.write_text(json.dumps(old))
-    assert list(pretrain(config))[-1].step == 4

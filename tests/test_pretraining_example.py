@@ -24,7 +24,7 @@ from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.text.batch import Batch, PairBatch
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sentences import split_sentences
-from bertlab.training.optimizers import OptimConfig
+from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.trainer import Trainer
 
 TEXT = "The potter set the bowl on the shelf. Rain fell all night. The boats stayed in. She asked for tea and bread."
@@ -225,7 +225,7 @@ def test_the_losses_are_those_of_a_training_step(session, settings):
         model = FastBert(config, session.heads)
         model.load_state_dict(copy.deepcopy(session.model.state_dict()))
         data = OneBatch(make_batch(session, example))
-        step = next(iter(Trainer(model, data, PretrainingLoss(rule, objective), OptimConfig(), steps=1)))
+        step = next(iter(Trainer(Optimizer(model, OptimConfig()), data, PretrainingLoss(rule, objective), steps=1)))
         name = "order" if objective == "order" else "nsp"
         assert example.losses.total == pytest.approx(step.loss, rel=1e-5)
         assert example.losses.mlm == pytest.approx(step.metrics["mlm_loss"], rel=1e-5)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
+from support import stories
 from support.forked_run import ForkedRun
 from support.task_rows import features_of, read_examples, rows_of
 
@@ -34,7 +35,6 @@ from bertlab.text.readers.rows import Rows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training import distributed
 from bertlab.training.gradient import GlobalGradient
-from bertlab.training.optimizers import OptimConfig
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
@@ -42,22 +42,6 @@ from bertlab.training.pretraining.pretrain import pretrain, resolve_loader_worke
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = 30
-WORDS = ("baker", "pilot", "sold", "found", "carried", "fence", "lemon", "boat", "door", "green", "old")
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
-    directory = tmp_path_factory.mktemp("corpus")
-    rng = np.random.default_rng(0)
-
-    def sentence() -> str:
-        return " ".join(rng.choice(WORDS, rng.integers(3, 14))).capitalize() + "."
-
-    text = directory / "stories.jsonl"
-    stories = ["\n".join(sentence() for _ in range(rng.integers(3, 20))) for _ in range(40)]
-    text.write_text("".join(json.dumps({"text": story}) + "\n" for story in stories))
-    prepare(PrepareConfig((str(text),), directory / "prepared", vocab_size=80, workers=1))
-    return directory / "prepared"
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +53,7 @@ def alone(corpus, tmp_path_factory) -> list[dict]:
 
 
 def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
-    return replace(
-        PretrainConfig(
-            corpus=corpus, out=out, preset="tiny", steps=STEPS, batch_size=9, max_tokens=32, precision="float32",
-            device="cpu", threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0,
-        ),
-        **changes,
-    )  # fmt: skip
+    return stories.settings(corpus, out, **({"steps": STEPS, "batch_size": 9} | changes))
 
 
 def rows(out: Path) -> list[dict]:
@@ -92,7 +70,8 @@ def assert_same_losses(ours: list[dict], theirs: list[dict], tolerance: float = 
 def flags(corpus: Path, out: Path, more: str = "", device: str = "cpu") -> list[str]:
     """The arguments of a run with the settings of `settings` and the flags `more`."""
     return (
-        f"pretrain {corpus} --out {out} --preset tiny --steps {STEPS} --batch-size 9 --max-tokens 32 --device {device} "
+        f"pretrain {corpus} --out {out} --preset tiny --layers 1 --hidden 32 "
+        f"--attention-heads 2 --steps {STEPS} --batch-size 9 --max-tokens 32 --device {device} "
         f"--precision float32 --threads 1 --optim.lr 1e-3 --no-snapshots --save-minutes 0 {more}"
     ).split()
 
@@ -241,7 +220,7 @@ def test_ctrl_c_between_two_steps_of_a_process_stops_both_after_the_same_step(co
     """The signal arrives while one process is between two steps, and the other waits for it in the next one."""
     out, program = tmp_path / "run", tmp_path / "slow.py"
     program.write_text(SLOW_BETWEEN_STEPS.replace("SLOW_RANK", str(slow_rank)))
-    process = fork(corpus, out, str(program), "--save-minutes 5 --no-watch --steps 100000")
+    process = fork(corpus, out, str(program), "--save-minutes 5 --no-sample-predictions --steps 100000")
     wait_until(process, lambda: (out / "log.jsonl").is_file() and len(rows(out)) >= 3)
     process.send_signal(signal.SIGINT)
     stderr = process.communicate(timeout=120)[1]
@@ -372,13 +351,6 @@ def rank_pid(parent: int, rank: int) -> int:
         if int(stat[1]) == parent and f"RANK={rank}".encode() in environment:
             return int(path.name)
     raise AssertionError(f"no process of rank {rank} under {parent}")
-
-
-def test_an_error_is_printed_once(tmp_path):
-    process = fork(tmp_path / "absent", tmp_path / "run")
-    _, err = process.communicate(timeout=120)
-    assert process.returncode != 0
-    assert err.count("is not a prepared corpus") == 1
 
 
 def test_starting_a_run_that_is_under_way_fails_in_all_processes(corpus, alone, tmp_path):

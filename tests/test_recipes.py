@@ -10,10 +10,9 @@ import bertlab
 from bertlab import api, cli
 from bertlab.checkpoints import checkpoint
 from bertlab.training.pretraining import pretrain as module
-from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.pretraining.recipes import RECIPES, fast, google, recipe_from_arguments, stories
+from bertlab.training.pretraining.config import RECIPES, PretrainConfig, fast, google, recipe_from_arguments, stories
 
-SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--then-tokens", "32"]
+SMALL = ["--preset", "tiny", "--steps", "3", "--batch-size", "4", "--max-tokens", "16", "--final-max-tokens", "32"]
 SMALL += ["--threads", "1", "--no-snapshots", "--no-sample-predictions", "--device", "cpu", "--precision", "float32"]
 
 

@@ -30,8 +30,8 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.evaluate import EvaluateConfig, evaluate
 from bertlab.training.gradient import GlobalGradient
 from bertlab.training.optimizers import OptimConfig, Optimizer
+from bertlab.training.pretraining.config import make_recipe_settings, recipe_from_arguments
 from bertlab.training.pretraining.pretrain import pretrain
-from bertlab.training.pretraining.recipes import make_recipe_settings, recipe_from_arguments
 
 
 def electra_settings(corpus, out, **changes):

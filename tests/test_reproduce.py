@@ -25,10 +25,15 @@ from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.batch import Batch, LabelBatch
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, label_next_tokens, mask_tokens
 from bertlab.training.gradient import GlobalGradient
-from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES
-from bertlab.training.paper.comparison import compare_directions, summarise_directions
-from bertlab.training.paper.reproduce import ReproduceConfig, list_cells, read_table, reproduce
+from bertlab.training.paper.reproduce import (
+    ReproduceConfig,
+    compare_directions,
+    list_cells,
+    read_table,
+    reproduce,
+    summarise_directions,
+)
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
@@ -308,18 +313,6 @@ def test_perplexity_and_mask_shares_come_from_pretraining(tmp_path, corpus, data
     list(reproduce(mask_config))
     run = json.loads((tmp_path / "table8/pretrained-seed0/m0-s20-r80/run.json").read_text())
     assert (run["mask_share"], run["random_share"]) == (0.0, 0.8)
-
-
-def test_results_without_a_recorded_optimizer_count_as_those_of_adamw(tmp_path, corpus, data):
-    adam = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
-    config = settings(tmp_path, corpus, data, "table8", rows=("m0-s20-r80",), columns=("ner-frozen",), optim=adam)
-    next(reproduce(config))
-    path = config.out / "reproduce.json"
-    recorded = json.loads(path.read_text())
-    path.write_text(json.dumps({name: value for name, value in recorded.items() if name != "optim"}))
-    next(reproduce(config))
-    with raises_error(BertlabError, "reproduce-other-settings", changed=["optim"]):
-        next(reproduce(replace(config, optim=replace(adam, name="muon"))))
 
 
 def table_of(*means: float) -> dict:

@@ -59,7 +59,7 @@ COMMANDS = {
         "PretrainConfig",
         "run",
         "pre-train a BERT on a corpus",
-        recipes=".training.pretraining.recipes",
+        recipes=".training.pretraining.config",
     ),
     "story-world": Command(
         ".cli.story_world", "StoryWorldOptions", "story_world", "write labelled rows about generated stories"

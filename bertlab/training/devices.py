@@ -25,14 +25,9 @@ OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memo
 
 
 def resolve_device(name: str) -> torch.device:
-    """Find the device of this process.
+    """Find the device of this process; "auto" is "cuda" if a GPU is available, otherwise "cpu".
 
-    Args:
-        name: a device of torch, such as "cpu" or "cuda"; "auto" is "cuda" if a GPU is available, otherwise "cpu". With
-            `torchrun`, "cuda" is a different GPU in each process.
-
-    Raises:
-        BertlabError: there is no such device, or it is not available.
+    With `torchrun`, "cuda" is a different GPU in each process.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -63,8 +58,7 @@ def describe_hardware(device: torch.device) -> str:
 def can_compile(device: torch.device) -> bool:
     """Whether torch.compile works on a device and makes training faster.
 
-    torch.compile needs a GPU that Triton supports, Triton itself, a C compiler and Python's headers. On a CPU it makes
-    training no faster.
+    It needs a GPU that Triton supports, Triton, a C compiler and Python's headers. On a CPU training gets no faster.
     """
     if device.type != "cuda" or torch.cuda.get_device_capability(device) < (7, 0):
         return False
@@ -84,11 +78,7 @@ def release_memory() -> None:
 
 @contextmanager
 def explain_out_of_memory() -> Iterator[None]:
-    """Replace the error of a failed allocation with one line that names the flags which save memory.
-
-    Raises:
-        BertlabError: the CPU or the GPU has too little memory.
-    """
+    """Replace the error of a failed allocation with one that names the flags which save memory."""
     try:
         yield
     except MemoryError:
@@ -102,10 +92,8 @@ def explain_out_of_memory() -> Iterator[None]:
 def is_bfloat16_faster(device: torch.device) -> bool:
     """Whether this machine multiplies matrices clearly faster in bfloat16 than in float32.
 
-    A GPU that supports bfloat16 counts as faster. On a CPU the speed is measured, which takes about 0.1 s, because even
-    CPUs with instructions for bfloat16 differ: Intel's AVX-512 without AMX has 0.6 times the speed of float32, AMD's
-    Zen 5 twice the speed. The two types are measured alternately and the median of the ratios is used, because the
-    speed of a shared machine drifts.
+    On a CPU the speed is measured, which takes about 0.1 s: Intel's AVX-512 without AMX has 0.6 times the speed of
+    float32, AMD's Zen 5 twice. The types alternate, and the median of the ratios counts, because the speed drifts.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
@@ -116,7 +104,6 @@ def is_bfloat16_faster(device: torch.device) -> bool:
 
 
 def _measure_matmul_seconds(square_matrix: torch.Tensor) -> float:
-    """Measure how long the product of a square matrix with itself takes, in seconds."""
     start_time = time.perf_counter()
     square_matrix @ square_matrix
     return time.perf_counter() - start_time

@@ -1,7 +1,6 @@
 """Train one model in several processes of `torchrun`: rank, all-reduce, broadcast, readable errors for lost processes.
 
-DistributedDataParallel averages the gradients (`training/gradient.py`); this module contains everything else. In a run
-with a single process, the functions do not communicate.
+In a run with a single process, the functions do not communicate.
 """
 
 import os
@@ -28,11 +27,7 @@ PROCESS_LOST = re.compile(r"gloo|nccl|connection (closed|reset|refused)|peer|tim
 
 
 def join_process_group(device: torch.device) -> None:
-    """Join the process group of this run: gloo between CPUs, NCCL between GPUs.
-
-    Raises:
-        BertlabError: another process has ended, or does not join within `TIMEOUT`.
-    """
+    """Join the process group of this run: gloo between CPUs, NCCL between GPUs."""
     if not _is_launched() or os.environ["WORLD_SIZE"] == "1" or _is_joined():
         return
     if device.type == "cuda":
@@ -108,10 +103,7 @@ def all_equal(number: float) -> bool:
 
 
 def seed_by_rank(step: int) -> None:
-    """Give every process except the main one its own random stream for dropout, from step `step` on.
-
-    The main process keeps its stream, so that the results of a run with a single process do not change.
-    """
+    """Give every process except the main one its own random stream for dropout, from step `step` on."""
     if rank():
         torch.manual_seed(random.Random(f"{torch.initial_seed()} {rank()} {step}").getrandbits(62))
 
@@ -128,20 +120,18 @@ def explain_lost_process() -> Iterator[None]:
 
 
 def _is_launched() -> bool:
-    """Whether `torchrun` started this process."""
     return dist.is_available() and dist.is_torchelastic_launched()
 
 
 def _is_joined() -> bool:
-    """Whether this process is a member of a process group."""
     return dist.is_available() and dist.is_initialized()
 
 
 def _raise_stopped(_signal, _frame):
-    """Handle SIGTERM in the main process: end the run with an error that names `torchrun`."""
+    """Handle SIGTERM in the main process."""
     raise BertlabError("run-stopped-by-torchrun")
 
 
 def _exit(signum, _frame):
-    """Handle SIGTERM in the other processes: exit without a message, because the main process reports the reason."""
+    """Handle SIGTERM in the other processes: exit silently, because the main process reports the reason."""
     raise SystemExit(128 + signum)

@@ -30,16 +30,10 @@ class Diverged(BertlabError):
 class DivergenceDetector:
     """Compares the latest ten losses of a run with a reference: the median of the hundred losses before them.
 
-    A single bad batch is not a divergence: the median of the latest ten losses must exceed the reference by a quarter
-    and by one nat, and by more if the losses scatter widely. A slow rise over hundreds of steps also raises the median,
-    so the lowest reference of the run is used. Only a median of a hundred steps can become the lowest reference,
-    because a median of fewer steps may be low by chance.
-
-    In the first twenty steps of a run, and again after `reset`, the reference is the first loss, which was computed
-    before the first update. Because the loss of a single batch may be low by chance, all of the latest ten losses must
-    then be far above the reference.
-
-    All fields are numbers or lists of numbers, so that the state file of a run can contain them.
+    The median of the latest ten must exceed the reference by a quarter and by one nat, and by more if the losses
+    scatter widely. A slow rise over hundreds of steps also raises the median, so the lowest full reference of the run
+    is used. In the first twenty steps, and again after `reset`, the reference is the first loss, and all of the latest
+    ten must be far above it. All fields can be stored in the state file of a run.
 
     >>> detector = DivergenceDetector()
     >>> for loss in [4.0] * 40 + [9.0]:
@@ -52,8 +46,7 @@ class DivergenceDetector:
     bertlab.training.divergence.Diverged: the loss rose from 4.00 to 9.00
     """
 
-    losses: list[float] = field(default_factory=list)
-    """The latest losses, at most 110."""
+    losses: list[float] = field(default_factory=list)  # the latest losses, at most 110
     lowest: list[float] | None = None
     """The lowest reference so far, and the scatter of its losses; None before the first median of a hundred steps."""
     is_stable: bool = True
@@ -65,15 +58,7 @@ class DivergenceDetector:
         self.losses, self.lowest = [], None
 
     def update(self, loss: float, gradient_norm: float = 0.0) -> None:
-        """Add the loss of a step and the norm of its gradient.
-
-        Args:
-            loss: the loss, in nats or any other unit.
-            gradient_norm: the norm before clipping.
-
-        Raises:
-            Diverged: the loss or the norm is not finite, or the loss has risen and stays high.
-        """
+        """Add the loss of a step and the norm of its gradient before clipping; raise Diverged if the run diverged."""
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             self.is_stable = False
             if not math.isfinite(loss):
@@ -92,14 +77,10 @@ class DivergenceDetector:
 
     @property
     def _is_starting(self) -> bool:
-        """Whether there are too few losses to compare the latest ten with those before them."""
         return len(self.losses) < 2 * RECENT_STEPS
 
     def _compute_reference(self) -> list[float]:
-        """Compute [reference, scatter], and update `lowest`.
-
-        The scatter is the upper quartile of the losses divided by their median.
-        """
+        """Compute [reference, scatter] (upper quartile / median), and update `lowest`."""
         earlier = sorted(self.losses[:1] if self._is_starting else self.losses[:-RECENT_STEPS])
         reference = median(earlier)
         reference_and_scatter = [reference, earlier[3 * len(earlier) // 4] / reference if reference else 1.0]

@@ -1,7 +1,4 @@
-"""Error analysis: predict labelled rows with a checkpoint, and score each prediction.
-
-Each task type scores its own predictions; `tasks.error_analysis` defines the types of the results.
-"""
+"""Error analysis: predict labelled rows with a checkpoint, and score each prediction."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,16 +19,8 @@ from bertlab.text.readers.rows import choose_evenly
 def find_task(loaded: Checkpoint, name: str = "", text: Sequence[str] = (), label: str = "") -> TaskSpec:
     """Find the task to evaluate a checkpoint on.
 
-    Args:
-        loaded: the checkpoint.
-        name: a task of the catalogue. If it is empty, the task is the one that the checkpoint records or, without such
-            a record, the default task of the first task type whose output layer the checkpoint has.
-        text: names of the text columns, if they differ from the task's.
-        label: name of the label column, if it differs from the task's.
-
-    Raises:
-        BertlabError: there is no task of this name.
-        MissingHead: the checkpoint has no output layer for the task.
+    Without a name, it is the one that the checkpoint records, else the default task of the first task type whose output
+    layer the checkpoint has. `text` and `label` replace the names of the columns.
     """
     if name:
         spec = get_task(name)
@@ -54,15 +43,7 @@ def read_labelled_rows(
 ) -> AnalysisRows:
     """Read the rows of a file, or of one split of a directory.
 
-    Args:
-        source: a file or a directory.
-        spec: the task; it contains the names of the columns.
-        split: the split to read from a directory.
-        limits: the maximum size of a file and the maximum number of its rows; see `read_file`.
-        invalid: "skip" leaves out the rows that cannot be read and returns their errors; "stop" raises the first error.
-
-    Raises:
-        DataError: the file or split does not exist or cannot be read, or it has no valid row.
+    With `invalid` "skip", unreadable rows are left out and their errors returned; "stop" raises the first error.
     """
     invalid_rows = InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
@@ -78,19 +59,7 @@ def analyse_errors(
     progress: Callable = iter,
     invalid: InvalidRowAction = "skip",
 ) -> ErrorAnalysis:
-    """Predict a sample of the rows, and score each prediction.
-
-    Args:
-        loaded: the checkpoint.
-        rows: the result of `read_labelled_rows`.
-        spec: the task.
-        max_rows: the maximum number of rows to predict; they are spaced evenly over the data.
-        progress: wraps the iterable of batches, as `tqdm` does.
-        invalid: "skip" leaves out invalid rows and returns their errors; "stop" raises the first error.
-
-    Raises:
-        BertlabError: the rows lack a column of the task, have no labels, or have labels that the checkpoint lacks.
-    """
+    """Predict at most `max_rows` rows, spaced evenly over the data, and score each prediction."""
     task_type, invalid_rows = get_finetune_type(spec.kind), InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
         examples = task_type.read_analysis_examples(rows, spec, loaded, invalid_rows)
@@ -106,7 +75,7 @@ def analyse_errors(
 
 @contextmanager
 def _name_first_invalid_row(invalid_rows: InvalidRows) -> Iterator[None]:
-    """If the enclosed block finds no valid row, raise an error that contains the error of the first invalid row."""
+    """If the block finds no valid row, raise an error that contains that of the first invalid row."""
     try:
         yield
     except DataError as error:

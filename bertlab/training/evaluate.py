@@ -1,7 +1,4 @@
-"""`bertlab evaluate`: compute the metrics of a checkpoint, or of predictions from a file.
-
-`pretraining.metrics` evaluates the pre-training objectives; each task type evaluates its tasks (see `tasks.task_type`).
-"""
+"""`bertlab evaluate`: compute the metrics of a checkpoint, or of predictions from a file."""
 
 import json
 from dataclasses import dataclass, field, fields
@@ -80,7 +77,7 @@ class EvaluateConfig(TaskFlags):
     """For SQuAD v2.0: threshold tau. The prediction is "no answer" if the no-answer score exceeds the score of the best
     answer by more than tau (with --predictions: if the score in the --no-answer file exceeds tau). Default: the
     threshold of the checkpoint, or 0."""
-    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    invalid: InvalidRowAction = "stop"
     """What to do about an invalid row: stop with an error, or skip the row and report it. Predictions for skipped rows
     are ignored."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
@@ -105,12 +102,7 @@ class EvaluateConfig(TaskFlags):
 
 
 def evaluate(config: EvaluateConfig) -> dict:
-    """Compute the metrics of a checkpoint or of predictions from a file.
-
-    Raises:
-        BertlabError: the configuration names both a checkpoint and a predictions file, or neither; or the data does not
-            fit the task.
-    """
+    """Compute the metrics of a checkpoint or of predictions from a file."""
     check_limits(config)
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -122,7 +114,6 @@ def evaluate(config: EvaluateConfig) -> dict:
 
 
 def _evaluate_task(config: EvaluateConfig) -> dict:
-    """Read each split, and make or read predictions for it; write them if requested, and compute the metrics."""
     record = checkpoint.read_record(config.checkpoint) if is_custom(config.task) and config.checkpoint else {}
     spec = config.make_spec(config.task, record.get("task"))
     task_type = get_finetune_type(spec.kind)
@@ -155,7 +146,6 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
 
 
 def _evaluate_pretraining(config: EvaluateConfig) -> dict:
-    """Evaluate the pre-training objectives of a checkpoint on a corpus."""
     if config.checkpoint is None or config.data is None:
         raise BertlabError("evaluate-pretraining-needs-corpus")
     loaded = _load_checkpoint(config)
@@ -189,7 +179,6 @@ def _evaluate_everyday(config: EvaluateConfig) -> dict:
 
 
 def _load_checkpoint(config: EvaluateConfig, *heads: str) -> checkpoint.Checkpoint:
-    """Load the checkpoint onto the device of the configuration; raise MissingHead if it lacks one of `heads`."""
     loaded = checkpoint.load(config.checkpoint)
     for head in heads:
         loaded.model.require_head(head)
@@ -217,27 +206,15 @@ def run(config: EvaluateConfig) -> None:
         print(f"{name:28} {value:,.4f}" if isinstance(value, float) else f"{name:28} {value:,}")
 
 
-def _is_other_task(task: str, record: dict) -> bool:
-    """Whether `task` is a known task other than the one that a checkpoint was fine-tuned on.
-
-    An example is SQuAD v1.1, for a checkpoint fine-tuned on SQuAD v2.0.
-    """
-    own_tasks = [name for name in record.get("objectives", ()) if name in TASKS]
-    return task in TASKS and bool(own_tasks) and task not in own_tasks
-
-
 def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
-    """Write the metrics into the checkpoint's record and model card.
-
-    Metrics of a task that the checkpoint was not fine-tuned on are stored separately, and do not change its no-answer
-    threshold.
-    """
+    """Write the metrics into the record and model card; those of another task are stored beside its own."""
     loaded = checkpoint.load(config.checkpoint)
     if config.task == EVERYDAY:
         record = {**loaded.record, EVERYDAY: metrics}
         checkpoint.write_record(loaded.path, record, render_card(loaded.name, record))
         return
-    if _is_other_task(config.task, loaded.record):
+    own_tasks = [name for name in loaded.record.get("objectives", ()) if name in TASKS]
+    if config.task in TASKS and own_tasks and config.task not in own_tasks:
         evaluation = {"metrics": metrics, "measured_on": Path(config.data or config.task).name}
         other_tasks = {**loaded.record.get("other_tasks", {}), config.task: evaluation}
         record = {**loaded.record, "other_tasks": other_tasks}
@@ -246,8 +223,7 @@ def _record_metrics(config: EvaluateConfig, metrics: dict) -> None:
     record = {**loaded.record, "validation": metrics}
     if config.task == PRETRAINING:
         record["measured_on"] = Corpus.open(config.data).source_names
-        predicts_masks = "mlm" in loaded.heads and not loaded.config.left_to_right
-        record["cloze"] = cloze.answer_clozes(loaded.model, loaded.tokenizer) if predicts_masks else []
+        record["cloze"] = cloze.answer_clozes(loaded.model, loaded.tokenizer)
         record["evaluate_command"] = format_evaluation_command(config.limit or DEFAULT_PAIRS)
     else:
         record["measured_on"] = [Path(config.data or config.task).name]

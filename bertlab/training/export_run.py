@@ -1,7 +1,6 @@
 """`bertlab export-run`: copy a run to a small directory for shipping. The pages Training and Time machine show copies.
 
-The copy contains the snapshots, a thinned log, and the settings, from which directory names are removed. The final
-checkpoint of the run becomes the last snapshot.
+The copy contains the snapshots, the last of which is the final checkpoint, a thinned log, and the settings.
 """
 
 import json
@@ -43,16 +42,7 @@ class ExportRunConfig:
 
 
 def export_run(config: ExportRunConfig) -> Path:
-    """Copy a run; the copy has a temporary name until it is complete.
-
-    Returns:
-        The directory of the copy.
-
-    Raises:
-        BertlabError: there is no such run, it has no snapshots, it is damaged, one of its files is a link to a place
-            outside the run, fewer than two rows or snapshots are requested, or `out` already exists or cannot be
-            written.
-    """
+    """Copy a run; the copy has a temporary name until it is complete."""
     if not config.source.is_dir() or not history.is_run(config.source):
         raise DataError("run-directory-invalid", path=config.source)
     if config.out.exists():
@@ -89,13 +79,13 @@ def export_run(config: ExportRunConfig) -> Path:
 
 
 def _check_inside(path: Path, run_directory: Path) -> None:
-    """Reject a link that leads out of the run directory; a run from somebody else could link to any private file."""
+    """Reject a link that leads out of the run directory: a run from somebody else could link to any private file."""
     if not path.resolve().is_relative_to(run_directory.resolve()):
         raise DataError("run-file-outside", path=path, run=run_directory)
 
 
 def _select_snapshots(snapshots: list[history.Snapshot], limit: int | None) -> list[history.Snapshot]:
-    """Select at most `limit` snapshots, evenly by the logarithm of their step, including the first and the last."""
+    """Select at most `limit` snapshots, evenly by the logarithm of their step."""
     if limit is None or len(snapshots) <= limit:
         return snapshots
     log_steps = [math.log1p(snapshot.step) for snapshot in snapshots]
@@ -109,7 +99,7 @@ def _select_snapshots(snapshots: list[history.Snapshot], limit: int | None) -> l
 
 
 def _strip_directories(value: object):
-    """Reduce each path in the settings to its last component, so that the copy does not reveal the user's directories.
+    """Reduce each path in the settings to its last component.
 
     >>> _strip_directories({"corpus": "/home/anna/tea", "sources": ["texts/tea.txt"], "steps": 3})
     {'corpus': 'tea', 'sources': ['tea.txt'], 'steps': 3}

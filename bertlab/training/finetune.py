@@ -4,7 +4,6 @@ A run is one directory, as in `bertlab pretrain`. Everything that depends on the
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -16,26 +15,28 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import find_differing_flags
-from bertlab.config.renamed_keys import CUSTOM_TASK
 from bertlab.tasks.distillation import add_teacher
 from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
+from bertlab.training.hyperparameter_search import format_results, search
 from bertlab.training.model_card import render_card
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.progress import evaluation_bar, print_result, show_progress
 from bertlab.training.run_directory import (
+    CHECKPOINT,
     RunConfig,
     RunLog,
     is_finished,
+    lock_run,
     make_run_record,
     open_run,
     prepare_machine,
     report_finished,
     report_resumed,
 )
-from bertlab.training.trainer import StepReport, Trainer
+from bertlab.training.trainer import Batches, StepReport, Trainer
 
 # The model is evaluated when these shares of a run are done, and once more at the end of the run.
 EVALUATE_AT = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
@@ -84,7 +85,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     hold_out: float = 0.1
     """Share of the training rows to hold out for evaluation if there are no validation rows; 0 trains on all rows. Has
     no effect on question answering."""
-    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    invalid: InvalidRowAction = "stop"
     """What to do about an invalid row: stop with an error, or skip the row and report it."""
     epochs: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
     """Number of passes over the training rows. Default: 3, or 2 for question answering."""
@@ -124,36 +125,30 @@ class FinetuneConfig(TaskFlags, RunConfig):
     grid_epochs: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """Numbers of epochs to try. With --grid, they replace the paper's."""
 
-    def __post_init__(self):
-        if is_custom(self.task):  # replaces the old name of custom tasks, so that older runs can be resumed
-            object.__setattr__(self, "task", CUSTOM_TASK)
-
     @property
     def name(self) -> str:
         """The task, as written on the command line."""
-        return f"{CUSTOM_TASK} --type {self.kind}" if is_custom(self.task) else self.task
+        return f"{self.task} --type {self.kind}" if is_custom(self.task) else self.task
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the settings describe a search: several seeds, or any grid."""
+        return self.grid or self.seeds > 1 or bool(self.grid_rates or self.grid_batches or self.grid_epochs)
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """Metrics on held-out rows."""
 
-    step: int
-    """The number of training steps before the evaluation."""
-    seconds: float
-    """The training time so far, in seconds."""
-    metrics: dict
-    """The task's metrics in percent."""
+    step: int  # the number of training steps before the evaluation
+    seconds: float  # the training time so far, in seconds
+    metrics: dict  # the task's metrics in percent
     is_final: bool
     """True after the last step, when all held-out rows are used; False during the run, when some of them are used."""
 
 
 def read_data(config: FinetuneConfig) -> TrainingData:
-    """Open the checkpoint of a run, and read and tokenise its rows.
-
-    Raises:
-        BertlabError: the rows do not fit the task, or the checkpoint cannot be opened.
-    """
+    """Open the checkpoint of a run, and read and tokenise its rows."""
     prepare_machine(config)
     spec, loaded = config.make_spec(config.task), checkpoint.load(config.from_)
     if config.make_unanswerable is not None and not spec.unanswerable:
@@ -179,14 +174,8 @@ def read_data(config: FinetuneConfig) -> TrainingData:
 def finetune(config: FinetuneConfig, data: TrainingData | None = None) -> Iterator[StepReport]:
     """Train, yielding a report after every step; the result is in `config.out`/checkpoint when the iterator ends.
 
-    Args:
-        config: the settings.
-        data: the result of `read_data`; None reads the data here.
-
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.
-        BertlabError: the rows do not fit the task, the directory contains a different run, or the run is in progress in
-            another process.
     """
     return (report for report in run_with_evaluations(config, data) if isinstance(report, StepReport))
 
@@ -196,55 +185,48 @@ def run_with_evaluations(
 ) -> Iterator[StepReport | Evaluation]:
     """Train as `finetune` does, and also yield the evaluations during the run and at its end.
 
-    A run that is already finished yields only its final evaluation.
-
-    Args:
-        config: the settings.
-        data: the result of `read_data`; None reads the data here.
-        notify: receives lines for a terminal: from which step the run continues, and how many rows are held out.
+    A run that is already finished yields only its final evaluation. `notify` receives lines for a terminal.
     """
-    with ExitStack() as resources:
-        yield from _run_with_evaluations(config, data or read_data(config), notify, resources)
-
-
-def _run_with_evaluations(
-    config: FinetuneConfig, data: TrainingData, notify: Callable[[str], None], resources: ExitStack
-) -> Iterator[StepReport | Evaluation]:
-    """Do the work of `run_with_evaluations`; `resources` receives the lock of the run directory."""
+    data = data or read_data(config)
     prepare_machine(config)
-    batches = data.make_batches(config.batch_size, config.seed, distributed.data_shard())
-    steps = max(1, round((config.epochs or data.task_type.epochs) * len(batches)))
+    batches, steps_per_epoch = _open_batches(data, config.batch_size, config.seed)
+    steps = max(1, round((config.epochs or data.task_type.epochs) * steps_per_epoch))
     model = data.make_model(config.dropout)
-    trainer, log = open_run(config, model, batches, data.loss, steps, data.fingerprint, resources)
-    if data.distillation:
-        data.distillation.teacher.to(trainer.device, trainer.dtype)
     # A model that `data.build_model` made is not saved as a checkpoint, so its final evaluation must be computed again.
-    if data.build_model is None and is_finished(config, trainer):
-        report_finished(config, trainer, config.task, notify)
+    saves_checkpoint, is_main = data.build_model is None, distributed.is_main_process()
+    with open_run(config, model, batches, data.loss, steps, data.fingerprint) as (trainer, log):
+        if data.distillation:
+            data.distillation.teacher.to(trainer.device, trainer.optimizer.dtype)
+        if saves_checkpoint and is_finished(config, trainer):
+            report_finished(config, trainer, config.task, notify)
+            distributed.leave_process_group()
+            metrics = checkpoint.read_record(config.out / CHECKPOINT)["validation"]
+            if metrics and is_main:
+                yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, is_final=True)
+            return
+        report_resumed(config, trainer, notify)
+        if is_main:
+            _report_held_out_rows(data, notify)
+        yield from _train(data, trainer, log)
         distributed.leave_process_group()
-        metrics = checkpoint.read_record(config.out / "checkpoint")["validation"]
-        if metrics and distributed.is_main_process():
-            yield Evaluation(trainer.progress.step, trainer.progress.seconds, metrics, is_final=True)
-        return
-
-    report_resumed(config, trainer, notify)
-    _report_held_out_rows(data, notify)
-    yield from _train(config, data, trainer, log)
-    distributed.leave_process_group()
-    if not distributed.is_main_process():
-        return
-    metrics = {}
-    if data.measure:
-        evaluation = _evaluate(data, trainer, log, is_final=True)
-        metrics = evaluation.metrics
-        yield evaluation
-    if data.build_model is None:
-        _save(config, data, trainer, round(trainer.progress.step / len(batches), 3), metrics)
+        if not is_main:
+            return
+        metrics = {}
+        if data.measure:
+            evaluation = _evaluate(data, trainer, log, is_final=True)
+            metrics = evaluation.metrics
+            yield evaluation
+        if saves_checkpoint:
+            _save(config, data, trainer, round(trainer.progress.step / steps_per_epoch, 3), metrics)
 
 
-def _train(
-    config: FinetuneConfig, data: TrainingData, trainer: Trainer, log: RunLog
-) -> Iterator[StepReport | Evaluation]:
+def _open_batches(data: TrainingData, batch_size: int, seed: int) -> tuple[Batches, int]:
+    """Open this process's shard of the batches; also return the number of batches in an epoch."""
+    batches = data.make_batches(batch_size, seed, distributed.data_shard())
+    return batches, len(batches)
+
+
+def _train(data: TrainingData, trainer: Trainer, log: RunLog) -> Iterator[StepReport | Evaluation]:
     """Train to the end of the run, and evaluate on some held-out rows after each share of the run in `EVALUATE_AT`."""
     remaining_shares = None
     with trainer.save_on_interrupt():
@@ -259,8 +241,14 @@ def _train(
                     yield _evaluate(data, trainer, log)
 
 
+def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> None:
+    """Report how many training rows are held out for evaluation, if there is no validation split."""
+    if HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
+        held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
+        notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
+
+
 def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool = False) -> Evaluation:
-    """Evaluate on some held-out rows, or on all of them at the end of the run, and log the metrics."""
     if is_final:
         metrics = data.measure(trainer.optimizer.final_model, None, evaluation_bar)
     else:
@@ -270,15 +258,7 @@ def _evaluate(data: TrainingData, trainer: Trainer, log: RunLog, is_final: bool 
     return Evaluation(progress.step, progress.seconds, metrics, is_final)
 
 
-def _report_held_out_rows(data: TrainingData, notify: Callable[[str], None]) -> None:
-    """Report how many training rows are held out for evaluation, if there is no validation split."""
-    if distributed.is_main_process() and HELD_OUT_OF_TRAINING in data.facts.get("measured_on", ()):
-        held_out, rows = data.facts["held_out"], data.facts["held_out"] + data.facts["examples"]
-        notify(str(Message("finetune-rows-held-out", held_out=held_out, rows=rows)))
-
-
 def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: float, metrics: dict) -> None:
-    """Write the checkpoint with its record and model card."""
     settings = {"max_tokens": data.options.max_tokens, "dropout": config.dropout}
     if config.teacher:
         settings |= {"teacher": locate.make_display_name(config.teacher), "teacher_share": config.teacher_share}
@@ -300,21 +280,26 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
     )
     card = render_card(config.out.name, record)
     checkpoint.save(
-        config.out / "checkpoint", trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card,
+        config.out / CHECKPOINT, trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card,
         sentence_settings=data.task_type.make_sentence_settings(data.options),
     )  # fmt: skip
 
 
 def run(config: FinetuneConfig) -> None:
     """Train with a progress bar and a table of the evaluations, then print the final metrics."""
-    from bertlab.training import hyperparameter_search
-
-    if hyperparameter_search.is_search(config):
-        hyperparameter_search.run(config)
-        return
     data = read_data(config)
-    show_progress(print_evaluations(run_with_evaluations(config, data, tqdm.write)), *data.task_type.progress_metric)
-    print_result(config.out / "checkpoint", decimals=2)
+    if not config.is_search:
+        reports = run_with_evaluations(config, data, tqdm.write)
+        show_progress(print_evaluations(reports), *data.task_type.progress_metric)
+        print_result(config.out / CHECKPOINT, decimals=2)
+        return
+    metric, results = data.spec.metrics[0], []
+    with lock_run(config.out):
+        for index, total, run_config, reports in search(config, data, results, run_with_evaluations):
+            print(f"run {index} of {total}: {run_config.out.name}", flush=True)
+            show_progress(print_evaluations(reports), *data.task_type.progress_metric)
+    print("\n".join(format_results(results, metric)))
+    print(f"{config.out / CHECKPOINT}: the best of {len(results)} runs by {metric} on the held-out rows")
 
 
 def print_evaluations(reports: Iterable[StepReport | Evaluation]) -> Iterator[StepReport]:

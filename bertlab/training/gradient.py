@@ -1,9 +1,8 @@
 """Compute the gradient of a global batch across processes and micro-batches.
 
-A loss is a sum of means, each over its own kind of item (masked tokens, rows). A plain average over the micro-batches
-would give too much weight to micro-batches with few items. Therefore, the items of the global batch are counted first,
-over all processes and micro-batches, and each mean is weighted with its micro-batch's share of these items. No matter
-how a batch is split, the result is then the loss and the gradient of the whole batch.
+A loss is a sum of means, each over its own kind of item (masked tokens, rows). The items of the global batch are
+counted first, and each mean is weighted with its micro-batch's share of them, so that the result does not depend on how
+the batch is split.
 
 Shape legend: W weights, K kinds of items, N numbers in the result for a micro-batch (loss, tokens and metrics).
 """
@@ -26,11 +25,8 @@ ROWS = "rows"
 class GlobalGradient:
     """Computes the gradient of a global batch, of which each process has a shard, and stores it in `.grad`.
 
-    Args:
-        model: the model; DistributedDataParallel averages its gradients over the processes.
-        loss: the loss function (model, batch) -> Loss. A loss function whose result has parts also needs a method
-            `count_items(batch) -> {part: number of items}`.
-        accumulate: the number of micro-batches (gradient accumulation steps); more of them need less memory.
+    A loss function whose result has parts also needs a method `count_items(batch) -> {part: number of items}`. More
+    micro-batches (`accumulate`) need less memory.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss], accumulate: int = 1):
@@ -40,14 +36,7 @@ class GlobalGradient:
         self.module: nn.Module | None = None  # the result of `_build_module`, from the first batch that is split
 
     def __call__(self, batch) -> Loss:
-        """Compute the loss, metrics and tokens of the global batch, and the gradient of every weight.
-
-        Args:
-            batch: the rows of this process; it may be empty.
-
-        Raises:
-            BertlabError: another process has ended.
-        """
+        """Compute the loss, metrics and tokens of the global batch, and all gradients; a process may have no rows."""
         if self.accumulate == 1 and distributed.world_size() == 1:
             loss = self.loss(self.model, batch)
             loss.value.backward()
@@ -79,7 +68,7 @@ class GlobalGradient:
         return Loss(value, metrics, tokens, ratios=self.weighted_loss.ratios)
 
     def _build_module(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> nn.Module:
-        """Build the module that computes the weighted loss and, with several processes, averages their gradients."""
+        """Build the module that computes the weighted loss and, with several processes, averages the gradients."""
         if distributed.world_size() == 1:
             return self.weighted_loss
         devices = [device] if (device := self.weights[0].device).type == "cuda" else []
@@ -94,7 +83,6 @@ class GlobalGradient:
             return DistributedDataParallel(self.weighted_loss, find_unused_parameters=some_have_no_effect)
 
     def _count_items(self, micro_batch) -> dict[str, torch.Tensor]:
-        """Count the items of each part of the loss in a micro-batch."""
         counts = {ROWS: len(micro_batch)}
         if hasattr(self.loss, "count_items"):
             counts |= self.loss.count_items(micro_batch)
@@ -102,7 +90,7 @@ class GlobalGradient:
         return {name: torch.as_tensor(items, dtype=torch.float64, device=device) for name, items in counts.items()}
 
     def _backward(self, micro_batch, part_shares: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Add the gradient of a micro-batch to `.grad` of the weights, and return the N numbers of its result."""
+        """Add the gradient of a micro-batch to `.grad` of the weights -> the N numbers of its result."""
         with distributed.explain_lost_process():
             value, results_N = self.module(micro_batch, part_shares)
             # DistributedDataParallel divides the gradients by the number of processes; this multiplication undoes it.
@@ -110,7 +98,7 @@ class GlobalGradient:
         return results_N
 
     def _accumulate_gradients(self, sums_W: list) -> list:
-        """Add the gradients to the sums in float32, in which small values are not lost, and clear the gradients."""
+        """Add the gradients to the sums in float32, in which small values are not lost, and clear them."""
         gradients_W = [None if p.grad is None else p.grad.float() for p in self.weights]
         for p in self.weights:
             p.grad = None
@@ -120,10 +108,9 @@ class GlobalGradient:
 
 
 class _WeightedLoss(nn.Module):
-    """Computes what a micro-batch contributes to the loss and the metrics of the global batch.
+    """Computes what a micro-batch contributes: the loss to differentiate, and [loss, tokens, metrics...] as float64.
 
-    The argument `part_shares` of the forward pass is, for each part of the loss, the micro-batch's share of all items
-    of the global batch. The results are the loss to differentiate, and [loss, tokens, metrics...] as float64.
+    `part_shares` is, for each part of the loss, the micro-batch's share of all items of the global batch.
     """
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, object], Loss]):

@@ -1,8 +1,6 @@
 """Hyperparameter search: fine-tune with several seeds, learning rates, batch sizes and numbers of epochs.
 
-For each combination of learning rate, batch size and epochs, a search prints the mean and the spread of the metric over
-the seeds. It keeps the checkpoint of the run with the best metric on the held-out rows. Each finished run is recorded
-in a line of `grid.jsonl`, so that an interrupted search can be resumed.
+Each finished run is recorded in a line of `grid.jsonl`, so that an interrupted search can be resumed.
 
 Source: Devlin et al. 2019, appendix A.3.
 """
@@ -11,30 +9,21 @@ import itertools
 import json
 import shutil
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from bertlab.checkpoints.directory import replace_directory
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
-from bertlab.config.limits import check_limits
 from bertlab.config.text_table import format_table
 from bertlab.tasks.training_data import TrainingData
 from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
-from bertlab.training.progress import show_progress
-from bertlab.training.run_directory import lock_run
-from bertlab.training.run_settings import claim_run
+from bertlab.training.run_directory import CHECKPOINT, STATE, claim_run
 
 RESULTS = "grid.jsonl"  # the file with one line for each finished run
 # With the option --grid, every combination of these values is tried, as in the paper.
 PAPER_LEARNING_RATES, PAPER_BATCH_SIZES, PAPER_EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
-
-
-def is_search(config) -> bool:
-    """Whether a `FinetuneConfig` describes a search: several seeds, or any grid."""
-    return config.grid or config.seeds > 1 or bool(config.grid_rates or config.grid_batches or config.grid_epochs)
 
 
 def list_combinations(config) -> list[dict]:
@@ -49,109 +38,74 @@ def list_combinations(config) -> list[dict]:
 
 
 def list_runs(config) -> Iterator[tuple[dict, object]]:
-    """Yield (run setting, configuration) of every run. All runs with the first seed come first.
-
-    The run setting is the combination and the seed.
-    """
+    """Yield ({combination and seed}, configuration) of every run; all runs with the first seed come first."""
     for seed in range(config.seed, config.seed + config.seeds):
         for combination in list_combinations(config):
-            run_setting = combination | {"seed": seed}
-            run_config = replace(
-                config,
-                out=config.out / "runs" / _make_run_name(run_setting),
-                seed=seed,
-                batch_size=combination["batch_size"],
-                epochs=combination["epochs"],
-                optim=replace(config.optim, lr=combination["lr"]),
-                seeds=1,
-                grid=False,
-                grid_rates=(),
-                grid_batches=(),
-                grid_epochs=(),
+            lr, batch_size, epochs = combination.values()
+            epochs_part = "" if epochs is None else f"-epochs{epochs:g}"
+            yield (
+                combination | {"seed": seed},
+                replace(
+                    config,
+                    out=config.out / "runs" / f"lr{lr:g}-batch{batch_size}{epochs_part}-seed{seed}",
+                    seed=seed,
+                    batch_size=batch_size,
+                    epochs=epochs,
+                    optim=replace(config.optim, lr=lr),
+                    seeds=1,
+                    grid=False,
+                    grid_rates=(),
+                    grid_batches=(),
+                    grid_epochs=(),
+                ),
             )
-            yield run_setting, run_config
 
 
-def run(config) -> list[dict]:
-    """Do all runs, one after the other, and print a table of the results.
+def search(
+    config, data: TrainingData, results: list[dict], train: Callable[[object, TrainingData], Iterator]
+) -> Iterator[tuple[int, int, object, Iterator]]:
+    """Do the runs that are not finished yet, one after the other; the caller holds the lock of the directory.
 
-    `config.out`/checkpoint contains the checkpoint of the best run; checkpoints of the other runs are deleted.
-
-    Returns:
-        A dictionary for each finished run: "setting" is its run setting, "figures" its metrics, and "minutes" its
-        training time. "figures" is an old name, which means numbers, not plots.
-
-    Raises:
-        BertlabError: a field of the configuration is out of its range, there are no held-out rows to compare the runs
-            on, `torchrun` started several processes, or the directory contains a different search or one that is in
-            progress.
-    """
-    from bertlab.training.finetune import read_data
-
-    check_limits(config)
-    if distributed.world_size() > 1:
-        raise BertlabError("search-under-torchrun")
-    data = read_data(config)
-    if data.measure is None:
-        raise BertlabError("search-without-held-out-rows")
-    with lock_run(config):
-        return _run_all(config, data)
-
-
-def _run_all(config, data: TrainingData) -> list[dict]:
-    """Do the work of `run` after its checks, with the directory locked."""
-    from bertlab.training.finetune import print_evaluations
-
-    metric, results = data.spec.metrics[0], []
-    for index, total, run_config, reports in search(config, data, results):
-        print(f"run {index} of {total}: {run_config.out.name}", flush=True)
-        show_progress(print_evaluations(reports), *data.task_type.progress_metric)
-    print("\n".join(format_results(results, metric)))
-    print(f"{config.out / 'checkpoint'}: the best of {len(results)} runs by {metric} on the held-out rows")
-    return results
-
-
-def search(config, data: TrainingData, results: list[dict]) -> Iterator[tuple[int, int, object, Iterator]]:
-    """Do the runs that are not finished yet, one after the other. The caller must hold the lock of the directory.
+    The checkpoint of the best run becomes `config.out`/checkpoint; those of the other runs are deleted.
 
     Args:
-        config: the settings of the search.
-        data: the data of all runs.
-        results: an empty list, which receives the results of all finished runs in the form that `run` returns.
+        results: an empty list, which receives a dictionary for each finished run: "setting" is its combination and
+            seed, "figures" its metrics, and "minutes" its training time.
+        train: makes the iterator that trains with a configuration.
 
     Yields:
-        The index of the run (from 1), how many runs there are, the configuration of the run, and an iterator over its
-        step reports and evaluations. The caller must read this iterator to its end before requesting the next run.
+        The index of the run (from 1), how many runs there are, the configuration of the run, and the iterator, which
+        must be read to its end before the next run is requested.
     """
-    from bertlab.training.finetune import run_with_evaluations
-
-    metric = data.spec.metrics[0]
+    if distributed.world_size() > 1:
+        raise BertlabError("search-under-torchrun")
+    if data.measure is None:
+        raise BertlabError("search-without-held-out-rows")
+    metric, results_path = data.spec.metrics[0], config.out / RESULTS
     claim_run(config, resolve_device(config.device), data.fingerprint)
-    results += _read_results(config.out)
+    if results_path.is_file():
+        results += map(json.loads, results_path.read_text().splitlines())
     if any(metric not in result["figures"] for result in results):
         raise BertlabError("search-other-metric", directory=config.out, metric=metric)
     all_runs = list(list_runs(config))
     for index, (setting, run_config) in enumerate(all_runs, 1):
         if any(result["setting"] == setting for result in results):
             continue
-        yield index, len(all_runs), run_config, run_with_evaluations(run_config, data)
-        checkpoint = run_config.out / "checkpoint"
+        yield index, len(all_runs), run_config, train(run_config, data)
+        checkpoint = run_config.out / CHECKPOINT
         record = json.loads((checkpoint / "bertlab.json").read_text())
         result = {"setting": setting, "figures": record["validation"], "minutes": record["training_minutes"]}
         if all(result["figures"][metric] > other["figures"][metric] for other in results):
-            _copy_checkpoint(checkpoint, config.out / "checkpoint")
+            with replace_directory(config.out / CHECKPOINT, obsolete_files=()) as copy:
+                shutil.copytree(checkpoint, copy, dirs_exist_ok=True)
         results.append(result)
-        write_atomically(config.out / RESULTS, "".join(json.dumps(result) + "\n" for result in results))
-        (run_config.out / "state.safetensors").unlink(missing_ok=True)
+        write_atomically(results_path, "".join(json.dumps(result) + "\n" for result in results))
+        (run_config.out / STATE).unlink(missing_ok=True)
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def format_results(results: list[dict], metric: str) -> list[str]:
-    """Format results as a table with one line for each combination, the best mean first.
-
-    The columns are the combination, the mean, spread (standard deviation) and best value of the metric, and the number
-    of seeds.
-    """
+    """Format results as a table with one line for each combination, the best mean first."""
     values_by_combination: dict[tuple, list[float]] = {}
     for result in results:
         setting = result["setting"]
@@ -168,23 +122,3 @@ def format_results(results: list[dict], metric: str) -> list[str]:
             f"{len(values)}",
         ))  # fmt: skip
     return format_table(rows, ">>>>>>>")
-
-
-def _make_run_name(setting: dict) -> str:
-    """Make the name of a run's directory from its run setting."""
-    epochs = "" if setting["epochs"] is None else f"-epochs{setting['epochs']:g}"
-    return f"lr{setting['lr']:g}-batch{setting['batch_size']}{epochs}-seed{setting['seed']}"
-
-
-def _read_results(out: Path) -> list[dict]:
-    """Read the results of the finished runs of a search; an empty list if no run has finished."""
-    try:
-        return [json.loads(line) for line in (out / RESULTS).read_text().splitlines()]
-    except FileNotFoundError:
-        return []
-
-
-def _copy_checkpoint(source: Path, target: Path) -> None:
-    """Replace a checkpoint with a copy of another one; even if copying is interrupted, `target` is never incomplete."""
-    with replace_directory(target, obsolete_files=()) as copy:
-        shutil.copytree(source, copy, dirs_exist_ok=True)

@@ -18,12 +18,7 @@ REPEAT_SECONDS = 1.0
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal stopped the run; the text of the exception says what was saved.
-
-    Args:
-        message: the text for the user; empty in all processes except the main one.
-        signum: the signal that stopped the run.
-    """
+    """A signal stopped the run; the message, empty outside the main process, says what was saved."""
 
     def __init__(self, message: Message | str = "", signum: int = signal.SIGINT):
         super().__init__(message)
@@ -38,17 +33,13 @@ class Interrupted(KeyboardInterrupt):
 class StopSignals:
     """Handles the stop signals during a run.
 
-    The first signal raises KeyboardInterrupt immediately, except inside `defer`, where it is only recorded in
-    `received_signal`. A second signal within one second is ignored. A later one raises Interrupted, even inside
-    `defer`.
-
-    Only the main thread receives signals, so nothing is handled in other threads. A signal that the process ignores
-    stays ignored, such as SIGINT in the background of a shell or SIGHUP under nohup.
+    The first signal raises KeyboardInterrupt immediately, except inside `defer`, where it is only recorded. A second
+    signal within one second is ignored; a later one raises Interrupted, even inside `defer`. Only the main thread
+    receives signals. A signal that the process ignores, such as SIGHUP under nohup, stays ignored.
 
     Args:
-        stops_immediately: whether the first signal raises KeyboardInterrupt, as described above. It is False in every
-            process except the main one: the other processes only record the signal, and stop when the main process
-            does. If one of them stopped between two steps, the main process would wait for it in the next step.
+        stops_immediately: False in every process except the main one: the others only record the signal, and stop when
+            the main process does, which would otherwise wait for them in the next step.
     """
 
     def __init__(self, *, stops_immediately: bool = True):
@@ -95,7 +86,6 @@ class StopSignals:
             self._defer_depth -= 1
 
     def _handle(self, signum: int, _frame) -> None:
-        """Handle a signal as the docstring of the class describes; `signal.signal` registers this method."""
         now = time.monotonic()
         if self.received_signal is None:
             self.received_signal, self._received_at = signum, now

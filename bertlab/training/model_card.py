@@ -1,7 +1,4 @@
-"""Render the model card (README.md) of a checkpoint from the content of `bertlab.json`.
-
-The card includes the command that reproduces its metrics.
-"""
+"""Render the model card (README.md) of a checkpoint from the content of `bertlab.json`."""
 
 from collections.abc import Mapping
 
@@ -75,19 +72,7 @@ EARLIER_TRAINING = "{steps:,} steps, {tokens:,} tokens and {training_minutes} mi
 
 
 def render_card(name: str, record: dict) -> str:
-    """Render the model card of a checkpoint that bertlab trained.
-
-    Args:
-        name: the name of the checkpoint.
-        record: the content of `bertlab.json`. It must have the keys made_by, command, from, data, objectives, steps,
-            tokens, training_minutes, hardware, precision, seed, finished, settings and validation, and evaluate_command
-            if there are metrics. Optional keys include cloze (the result of `cloze.answer_clozes`), everyday (that of
-            `cloze.measure_everyday` for the test sentences) and other_tasks (a
-            dictionary {task: {"metrics": {name: value}, "measured_on": data}}).
-
-    Returns:
-        Markdown.
-    """
+    """Render the model card of a checkpoint that bertlab trained; `record` is the content of `bertlab.json`."""
     rows = [
         ("made with", f"{record['made_by']}, `{record['command']}`"),
         ("started from", record["from"]),
@@ -96,8 +81,13 @@ def render_card(name: str, record: dict) -> str:
         ("steps", f"{record['steps']:,}"),
         ("tokens read", f"{record['tokens']:,}"),
         ("training time", f"{record['training_minutes']} minutes"),
-        *_list_lengthenings(record),
-        *_list_earlier_runs(record),
+    ]
+    if steps := record.get("lengthened_after"):  # after each of them, the learning rate rose again
+        rows.append(("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}"))
+    if before := record.get("before"):
+        values = {key: before[key] for key in ("steps", "tokens", "training_minutes")}
+        rows.append(("earlier training", EARLIER_TRAINING.format(**values, data=_format_data(before))))
+    rows += [
         ("hardware", f"{record['hardware']}, {record['precision']}"),
         ("seed", str(record["seed"])),
         ("finished", record["finished"]),
@@ -133,7 +123,6 @@ def render_card(name: str, record: dict) -> str:
 
 
 def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
-    """Format metrics as a table with the labels and number formats of `METRICS`."""
     rows = []
     for key, value in metrics.items():
         label, number_format = METRICS.get(
@@ -144,15 +133,7 @@ def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
 
 
 def render_export_card(name: str, record: dict) -> str:
-    """Render the model card of a checkpoint that `bertlab export` made from a checkpoint without a training record.
-
-    Args:
-        name: the name of the new checkpoint.
-        record: the keys pruned_from, pruned_heads and zeroed, or the key mean_of.
-
-    Returns:
-        Markdown.
-    """
+    """Render the model card of a checkpoint that `bertlab export` made from one without a training record."""
     text = [
         f"# {name}",
         "",
@@ -168,11 +149,7 @@ def render_compression_card(name: str, record: dict) -> str:
     """Render the model card of a checkpoint that `bertlab compress` wrote.
 
     Args:
-        name: the name of the new checkpoint.
         record: the keys compressed_from, compression, stored and format.
-
-    Returns:
-        Markdown.
     """
     changes = dict(record["compression"])
     rows = [
@@ -190,23 +167,7 @@ def render_compression_card(name: str, record: dict) -> str:
     return "\n".join([*text, *_format_table(rows), "", "Evaluate it with `bertlab evaluate`.", ""])
 
 
-def _list_lengthenings(record: dict) -> list[tuple[str, str]]:
-    """List the steps after which a finished run was lengthened; after each, the learning rate rose again."""
-    steps = record.get("lengthened_after")
-    return [("lengthened", f"after step {', '.join(f'{step:,}' for step in steps)}")] if steps else []
-
-
-def _list_earlier_runs(record: dict) -> list[tuple[str, str]]:
-    """Make the row with the steps, tokens and minutes of all earlier runs of the weights; [] if there were none."""
-    before = record.get("before")
-    if not before:
-        return []
-    values = {key: before[key] for key in ("steps", "tokens", "training_minutes")}
-    return [("earlier training", EARLIER_TRAINING.format(**values, data=_format_data(before)))]
-
-
 def _list_export_changes(record: dict) -> list[tuple[str, str]]:
-    """List the changes that `bertlab export` made to the weights."""
     rows = []
     if mean := record.get("mean_of"):
         parts = " and ".join(f"{100 * share:g} % of {name}" for name, share in mean)
@@ -218,12 +179,10 @@ def _list_export_changes(record: dict) -> list[tuple[str, str]]:
 
 
 def _format_data(record: dict) -> str:
-    """Format the names of the training data, with the attribution."""
     return ", ".join(record["data"]) + (f" ({record['attribution']})" if record.get("attribution") else "")
 
 
 def _describe_compatibility(record: dict) -> str:
-    """Describe which programs can open the checkpoint."""
     if record.get("format") == "onnx":
         return "It is an ONNX file: it opens with `bertlab.load` for predictions, and with ONNX Runtime."
     has_removed_heads = record.get("pruned_heads") and not record.get("zeroed")
@@ -234,12 +193,10 @@ def _describe_compatibility(record: dict) -> str:
 
 
 def _format_table(rows: list[tuple[str, str]]) -> list[str]:
-    """Format (key, value) rows as the lines of a Markdown table with an empty heading."""
     return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows)]
 
 
 def _format_cloze_results(rows: list[dict]) -> list[str]:
-    """Format the predictions for cloze sentences, then list the kinds of sentences with and without errors."""
     text = ["## Masked-word examples", "", "| | | prediction | expected |", "|---|---|---|---|"]
     correct_by_kind: dict[str, list[bool]] = {}
     for row in rows:

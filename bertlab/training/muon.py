@@ -1,8 +1,6 @@
 """The optimiser Muon (Jordan 2024), implemented so that all matrices of the same size are updated together.
 
-It computes in the type in which the machine multiplies matrices fastest. `torch.optim.Muon`, in contrast, updates one
-matrix after the other, with two dozen GPU kernels each, and always in bfloat16, which is slower on many CPUs.
-
+`torch.optim.Muon` updates one matrix after the other, and always in bfloat16, which is slower on many CPUs.
 Source: https://kellerjordan.github.io/posts/muon/
 
 Shape legend: N matrices, A their shorter side, B their longer side.
@@ -19,14 +17,9 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 def orthogonalize(matrices_NAB: torch.Tensor) -> torch.Tensor:
-    """Bring the singular values of each matrix near 1 by five Newton-Schulz iterations.
+    """Bring the singular values of matrices with A <= B near 1 (at most 1.2) by five Newton-Schulz iterations.
 
-    Args:
-        matrices_NAB: [N, A, B] with A <= B.
-
-    Returns:
-        [N, A, B] with singular values of at most 1.2. Singular values that were less than a hundredth of the largest
-        one may stay far below 1.
+    Those that were less than a hundredth of the largest one may stay far below 1.
     """
     a, b, c = COEFFICIENTS
     x_NAB = matrices_NAB / torch.linalg.matrix_norm(matrices_NAB, keepdim=True).clamp(min=1e-7)
@@ -43,8 +36,6 @@ class Muon(torch.optim.Optimizer):
     The updates are scaled to the usual size of Adam's updates, so that the same learning rate suits both.
 
     Args:
-        matrices: the parameters, all with two dimensions.
-        weight_decay: decoupled weight decay, as in AdamW.
         dtype: the type of the arithmetic; matrices and momentum keep their own types.
         momentum: the decay rate of the moving average of the gradients.
         parts: parameter -> the number of matrices that are stacked in it; 1 for a parameter that is not listed.
@@ -84,7 +75,7 @@ class Muon(torch.optim.Optimizer):
     def _update(
         self, triples: list[tuple], step_size: float, *, lr: float, weight_decay: float, momentum: float, **_
     ) -> None:
-        """Update matrices of the same size; `triples` contains (matrix, gradient, momentum) of each."""
+        """Update matrices of one size; `triples` contains (matrix, gradient, momentum) of each."""
         matrices, gradients, buffers = (list(tensors) for tensors in zip(*triples, strict=True))
         torch._foreach_lerp_(buffers, gradients, 1 - momentum)
         nesterov = torch._foreach_lerp(gradients, buffers, momentum)
@@ -97,5 +88,4 @@ class Muon(torch.optim.Optimizer):
 
 
 def _is_wide(matrix: torch.Tensor) -> bool:
-    """Whether a matrix has at least as many columns as rows, as `orthogonalize` requires."""
     return matrix.shape[0] <= matrix.shape[1]

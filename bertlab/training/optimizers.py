@@ -1,8 +1,6 @@
 """Optimisers by name, the learning-rate schedule, and float32 master weights for a model that computes in bfloat16.
 
-An optimiser is a function with a row in `OPTIMIZERS`; `register` adds one from outside the package. The master weights
-are always float32. To compute in bfloat16, the model is copied, and the copy is updated after each step. An exponential
-moving average of the weights is optional.
+An optimiser is a function with a row in `OPTIMIZERS`; `register` adds one from outside the package.
 
 Shape legend: H hidden size.
 """
@@ -18,8 +16,7 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.renamed_keys import OPTIMIZER_STATE_KEYS
-from bertlab.training.devices import is_bfloat16_faster
+from bertlab.training.devices import explain_out_of_memory, is_bfloat16_faster
 from bertlab.training.muon import Muon
 
 # The values of --precision; see `resolve_precision`.
@@ -32,7 +29,7 @@ UNCORRECTED_STEP = 8_000_000.0
 
 @dataclass(frozen=True)
 class OptimConfig:
-    """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `recipes.google`.
+    """The optimiser and its learning-rate schedule. Defaults suit small runs; the paper's are in `google`.
 
     The learning rate rises linearly, stays constant, then falls linearly to zero. `warmup` and `decay` are shares of
     the run, whose length is given in steps or in minutes. At the start of the run, for the share `low_share` of it, the
@@ -59,9 +56,9 @@ class OptimConfig:
     """Adam's epsilon."""
     weight_decay: float = 0.01
     """Weight decay of matrices; biases and LayerNorm have none."""
-    max_grad_norm: Annotated[float, tyro.conf.arg(aliases=("--clip",))] = 1.0
+    max_grad_norm: float = 1.0
     """Maximum gradient norm; larger gradients are scaled down to it."""
-    name: Annotated[str, tyro.conf.arg(aliases=("--method",), metavar="NAME")] = "adamw"
+    name: Annotated[str, tyro.conf.arg(metavar="NAME")] = "adamw"
     """The optimiser: adamw, or muon, which updates the matrices inside the layers with orthogonalised momentum and all
     other weights with AdamW. Muon learns more from each token, but each step takes longer, especially with small
     batches."""
@@ -72,7 +69,7 @@ class OptimConfig:
     averaging."""
 
     def learning_rate_at(self, progress: float) -> float:
-        """Compute the learning rate at the point where the share `progress` (0..1) of the run is done.
+        """Compute the learning rate where the share `progress` (0..1) of the run is done.
 
         >>> OptimConfig(lr=1.0, warmup=0.1, decay=1.0).learning_rate_at(0.55)
         0.5
@@ -140,11 +137,7 @@ def register(name: str, build: OptimizerBuilder) -> None:
 
 
 def find_optimizer(name: str) -> OptimizerBuilder:
-    """Find the builder of an optimiser.
-
-    Raises:
-        BertlabError: there is no optimiser of this name.
-    """
+    """Find the builder of an optimiser."""
     if name not in OPTIMIZERS:
         raise BertlabError("optimizer-unknown", name=name, names=list(OPTIMIZERS))
     return OPTIMIZERS[name]
@@ -160,22 +153,19 @@ def resolve_precision(precision: Precision, device: torch.device) -> torch.dtype
 class Optimizer:
     """The float32 master weights with their optimisers, and the model that runs the forward and backward pass.
 
-    Args:
-        model: the model in float32; its trainable parameters are the master weights.
-        config: the optimiser and its settings.
-        dtype: the type of the forward and backward pass.
-
-    Attributes:
-        working_model: the model that runs the forward and backward pass: `model` itself if `dtype` is float32,
-            otherwise a copy of it in `dtype`.
-        master_weights: the trainable parameters of `model`.
-        optimizers: the torch optimisers that update the master weights.
-        average: the moving average of `model`; None if there is none.
+    `working_model` computes: `model` itself if `dtype` is float32, otherwise a copy that is updated after each step.
     """
 
-    def __init__(self, model: nn.Module, config: OptimConfig, dtype: torch.dtype):
-        self.config = config
-        self.model = model
+    @explain_out_of_memory()
+    def __init__(
+        self,
+        model: nn.Module,
+        config: OptimConfig,
+        dtype: torch.dtype = torch.float32,
+        device: str | torch.device = "cpu",
+    ):
+        self.config, self.dtype, self.device = config, dtype, torch.device(device)
+        self.model = model.to(self.device).train()
         self.working_model = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
         parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.names, self.master_weights = list(parameters), list(parameters.values())
@@ -195,11 +185,7 @@ class Optimizer:
         return self.working_model if self.average is None else self.average.module
 
     def clip(self) -> torch.Tensor:
-        """Copy the gradients of `working_model` to the master weights, and clip them.
-
-        Returns:
-            The norm of the gradients before clipping, a scalar.
-        """
+        """Copy the gradients of `working_model` to the master weights, and clip them."""
         if self.working_model is not self.model:
             for p, w in zip(self.master_weights, self.working_weights, strict=True):
                 if w.grad is None or p.grad is None:
@@ -246,7 +232,7 @@ class Optimizer:
         for key, tensor in tensors.items():
             kind, _, name = key.partition(".")
             if name in saved_tensors:
-                saved_tensors[name][OPTIMIZER_STATE_KEYS.get(kind, kind)] = tensor
+                saved_tensors[name][kind] = tensor
         for name, p in zip(self.names, self.master_weights, strict=True):
             p.data.copy_(saved_tensors[name].pop("weight"))
         optimizer_states = {
@@ -267,9 +253,7 @@ class Optimizer:
 def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
     """Whether a parameter is a matrix inside the encoder's layers; Muon is meant only for these (Jordan 2024).
 
-    >>> is_hidden_matrix("encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
-    True
-    >>> is_hidden_matrix("generator.encoder.layers.0.attention.out.weight", torch.empty(2, 2))
+    >>> is_hidden_matrix("generator.encoder.layers.0.attention.qkv.weight", torch.empty(6, 2))
     True
     >>> is_hidden_matrix("embeddings.token.weight", torch.empty(6, 2))
     False
@@ -280,9 +264,8 @@ def is_hidden_matrix(name: str, parameter: torch.Tensor) -> bool:
 def _make_moving_average(decay: float):
     """Make the update function of an exponential moving average.
 
-    In the first steps the decay is smaller than `decay`, so that the average soon forgets the random initial weights.
-
-    Source: `num_updates` of TensorFlow's ExponentialMovingAverage.
+    It decays faster in the first steps, as with `num_updates` of TensorFlow's ExponentialMovingAverage, so that the
+    average soon forgets the random initial weights.
     """
 
     @torch.no_grad()

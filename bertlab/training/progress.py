@@ -20,13 +20,9 @@ onnx_bar = partial(tqdm, desc="writing", leave=False, bar_format="{desc} {percen
 
 
 def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> None:
-    """Run training to its end and show a progress bar.
+    """Run training to its end with a progress bar that shows the metric under this label.
 
-    Args:
-        reports: the report of each step; iterating over them trains.
-        metric: the metric to show, a key of `StepReport.metrics`. "error" (of regression) is shown as a number, any
-            other metric as a percentage.
-        label: the name of the metric on the bar.
+    "error" (of regression) is shown as a number, any other metric as a percentage.
     """
     bar = mean_loss = mean_metric = None
     try:
@@ -59,12 +55,7 @@ def show_progress(reports: Iterable[StepReport], metric: str, label: str) -> Non
 
 
 def print_result(checkpoint: Path, *, decimals: int) -> None:
-    """Print the path, steps, tokens and metrics of a trained checkpoint; only the main process prints.
-
-    Args:
-        checkpoint: the directory of the checkpoint.
-        decimals: the number of decimals of each metric.
-    """
+    """Print the path, steps, tokens and metrics of a trained checkpoint; only the main process prints."""
     if not distributed.is_main_process():
         return
     record = json.loads((checkpoint / "bertlab.json").read_text(encoding="utf-8"))

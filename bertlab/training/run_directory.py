@@ -1,31 +1,48 @@
-"""Open and lock the directory of a training run, write its log, and make the record of its checkpoint."""
+"""The directory of a training run: settings, lock, log and the record of its checkpoint.
 
+A run can be resumed only with its original settings and data. A finished run may be lengthened: with more steps,
+minutes or epochs it continues with its weights and optimiser state.
+"""
+
+import importlib.metadata
 import json
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args, get_type_hints
 
 import torch
 import tyro
 from torch import nn
 
-import bertlab
 from bertlab.checkpoints import checkpoint
-from bertlab.config.errors import CheckpointError
+from bertlab.checkpoints.files import CONFIG
+from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import Message
 from bertlab.config.limits import check_limits
 from bertlab.config.lock import exclusive_lock
 from bertlab.training import distributed
 from bertlab.training.devices import resolve_device
-from bertlab.training.optimizers import OptimConfig, Precision, find_optimizer
-from bertlab.training.run_settings import CHECKPOINT, STATE, claim_run, read_lengthened_steps
+from bertlab.training.optimizers import OptimConfig, Optimizer, Precision, find_optimizer, resolve_precision
+from bertlab.training.run_state import read_values
 from bertlab.training.trainer import Batches, Clock, Trainer
 
-LOG = "log.jsonl"  # the log in the directory of a run
+# What the directory of a run contains; the generator only after replaced-token pre-training.
+SETTINGS, LOG, STATE, CHECKPOINT, GENERATOR = "run.json", "log.jsonl", "state.safetensors", "checkpoint", "generator"
+# Settings that do not change the losses. A run may be resumed with different values of them.
+FREE_SETTINGS = {"out", "threads", "validation", "evaluate_every", "evaluate_rows", "save_minutes", "snapshots"}
+FREE_SETTINGS |= {"attribution", "note", "accumulate", "loader_workers", "snapshot_dtype", "sample_predictions"}
+FREE_SETTINGS |= {"sentences", "tensorboard"}
+# Flags that set the length of a run.
+LENGTH_FLAGS = {"--steps", "--minutes", "--epochs"}
+# Keys of run.json in addition to the settings: the precision that the run began with, the fingerprint of the data, and
+# the steps after which the finished run was lengthened.
+INITIAL_PRECISION, DATA_FINGERPRINT, LENGTHENED_AFTER = "initial_precision", "data_fingerprint", "lengthened_after"
+# `tyro.conf.Positional` adds this object to the type of a positional argument.
+POSITIONAL_MARKER = get_args(tyro.conf.Positional[str])[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +89,7 @@ class RunConfig:
 
 
 def prepare_machine(config: RunConfig) -> torch.device:
-    """Check the settings, set threads and seed, and join the process group if `torchrun` started several processes.
-
-    Returns:
-        The device of this process.
-
-    Raises:
-        BertlabError: a setting is out of its range, or the device is not available.
-    """
+    """Check the settings, set threads and seed, and join the process group if `torchrun` started several processes."""
     check_limits(config)
     find_optimizer(config.optim.name)
     if config.threads:
@@ -90,74 +100,170 @@ def prepare_machine(config: RunConfig) -> torch.device:
     return device
 
 
+@contextmanager
 def open_run(
-    config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, fingerprint: dict, resources: ExitStack
-) -> tuple[Trainer, "RunLog"]:
-    """Begin a run in its directory, or continue it from its last saved state.
+    config: RunConfig, model: nn.Module, batches: Batches, loss, steps: int, fingerprint: dict
+) -> Iterator[tuple[Trainer, "RunLog"]]:
+    """Lock the directory of a run, and begin the run or continue it from its last saved state."""
+    with lock_run(config.out):
+        device = resolve_device(config.device)
+        dtypes = (torch.float32, torch.bfloat16)
+        # The main process chooses the precision, because the measurements may differ between the processes.
+        is_main = distributed.is_main_process()
+        (dtype_index,) = distributed.broadcast(
+            dtypes.index(claim_run(config, device, fingerprint, steps)) if is_main else 0
+        )
+        trainer = Trainer(
+            Optimizer(model, config.optim, dtypes[int(dtype_index)], device),
+            batches,
+            loss,
+            steps=steps,
+            minutes=config.minutes,
+            state_path=config.out / STATE,
+            save_every_seconds=60 * config.save_minutes,
+            accumulate=config.accumulate,
+            clock=config.clock,
+        )
+        yield trainer, RunLog(config.out / LOG, trainer.saved_step)
+
+
+@contextmanager
+def lock_run(directory: Path) -> Iterator[None]:
+    """Lock the directory of a run against a second command; only the main process takes the lock."""
+    is_main = distributed.is_main_process()
+    with exclusive_lock(directory / ".lock", Message("lock-owner-run", path=directory)) if is_main else nullcontext():
+        yield
+
+
+def claim_run(config: RunConfig, device: torch.device, fingerprint: dict, steps: int | None = None) -> torch.dtype:
+    """Write the settings of a new run to its directory, or check that they equal those of the existing run.
+
+    The precision that `auto` selected is recorded, so that a run keeps it if another machine resumes the run.
 
     Args:
-        config: the settings.
-        model: the model to train.
-        batches: the training data.
-        loss: the loss function (model, batch) -> Loss.
-        steps: how many steps the run has.
-        fingerprint: counts and digests that identify the training data, see `claim_run`.
-        resources: receives the lock of the directory; the caller closes this stack at the end of the run.
+        fingerprint: counts and digests that identify the training data.
+        steps: the length of the run; None if it cannot be lengthened.
 
     Returns:
-        The trainer and the log of the run.
-
-    Raises:
-        BertlabError: the run is in progress in another process, was begun with different settings, or has a damaged
-            state; or its directory cannot be written.
+        The type that the run computes in.
     """
-    resources.enter_context(lock_run(config))
-    device = resolve_device(config.device)
-    dtypes = (torch.float32, torch.bfloat16)
-    # The main process chooses the precision, because the measurements may differ between the processes.
-    dtype_index = dtypes.index(claim_run(config, device, fingerprint, steps)) if distributed.is_main_process() else 0
-    (dtype_index,) = distributed.broadcast(dtype_index)
-    trainer = Trainer(
-        model,
-        batches,
-        loss,
-        config.optim,
-        steps=steps,
-        minutes=config.minutes,
-        device=device,
-        dtype=dtypes[int(dtype_index)],
-        state_path=config.out / STATE,
-        save_every_seconds=60 * config.save_minutes,
-        accumulate=config.accumulate,
-        clock=config.clock,
-    )
-    return trainer, RunLog(config.out / LOG, trainer.saved_step)
+    settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
+    settings = json.loads(json.dumps(settings, default=str))
+    path = config.out / SETTINGS
+    if not path.is_file():
+        dtype = resolve_precision(config.precision, device)
+        precision = str(dtype).removeprefix("torch.")
+        _write_settings(path, settings | {INITIAL_PRECISION: precision, DATA_FINGERPRINT: fingerprint})
+        return dtype
+    record = read_settings(config.out)
+    old_values, new_values = _flatten(record), _flatten(settings)
+    changes = {
+        _find_flag(type(config), field_path): (old_values.get(field_path), value)
+        for field_path, value in new_values.items()
+        if old_values.get(field_path) != value
+    }
+    saved_step = _find_lengthening_step(config, changes, steps) if changes else None
+    if changes and saved_step is None:
+        differences = [
+            Message("run-setting-difference", flag=flag, before=_format_value(before), now=_format_value(now))
+            for flag, (before, now) in sorted(changes.items())
+        ]
+        if (config.out / CHECKPOINT / CONFIG).is_file():
+            raise BertlabError("run-settings-differ-finished", directory=config.out, differences=differences)
+        if (config.out / STATE).is_file():
+            raise BertlabError("run-settings-differ", directory=config.out, differences=differences)
+        raise BertlabError("run-settings-differ-unsaved", directory=config.out, differences=differences)
+    differences = [
+        Message("run-data-difference", name=name, before=str(before), now=str(fingerprint[name]))
+        for name, before in record[DATA_FINGERPRINT].items()
+        if name in fingerprint and before != fingerprint[name]
+    ]
+    if differences:
+        raise BertlabError("run-data-differs", directory=config.out, differences=differences)
+    if saved_step is not None:
+        record |= settings | {LENGTHENED_AFTER: [*record.get(LENGTHENED_AFTER, []), saved_step]}
+        _write_settings(path, record)
+    return resolve_precision(record[INITIAL_PRECISION], device)
 
 
-def lock_run(config: RunConfig) -> AbstractContextManager:
-    """Lock the directory of a run, so that two commands cannot train the same run at the same time.
+def _write_settings(path: Path, settings: dict) -> None:
+    write_atomically(path, json.dumps(settings, indent=2))
 
-    Only the main process takes the lock. If the directory is already locked, the main process ends, and `torchrun` ends
-    the other processes.
+
+def read_settings(directory: Path) -> dict:
+    """Read run.json; raise BertlabError if it is damaged."""
+    path = directory / SETTINGS
+    with suppress(ValueError, RecursionError):
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(settings, dict) and {"optim", INITIAL_PRECISION, DATA_FINGERPRINT} <= settings.keys():
+            return settings
+    raise BertlabError("run-settings-damaged", path=path, directory=directory)
+
+
+def read_lengthened_steps(directory: Path) -> list[int]:
+    """Read the steps after which a finished run was lengthened."""
+    return read_settings(directory).get(LENGTHENED_AFTER, []) if (directory / SETTINGS).is_file() else []
+
+
+def _flatten(settings: Mapping, path: str = "") -> dict:
+    """Flatten nested settings.
+
+    >>> _flatten({"seed": 1, "optim": {"ema": 0.9}})
+    {'seed': 1, 'optim.ema': 0.9}
     """
-    if not distributed.is_main_process():
-        return nullcontext()
-    return exclusive_lock(config.out / ".lock", Message("lock-owner-run", path=config.out))
+    values = {}
+    for name, value in settings.items():
+        values |= _flatten(value, f"{path}{name}.") if isinstance(value, dict) else {path + name: value}
+    return values
+
+
+def _find_flag(config_type: type, field_path: str) -> str:
+    """Find the flag of a field; a positional argument has no dashes.
+
+    >>> [_find_flag(RunConfig, field_path) for field_path in ("save_minutes", "optim.weight_decay", "optim.ema")]
+    ['--save-minutes', '--optim.weight-decay', '--ema']
+    """
+    *parents, name = field_path.split(".")
+    for parent in parents:
+        config_type = get_type_hints(config_type)[parent]
+    markers = getattr(get_type_hints(config_type, include_extras=True)[name], "__metadata__", ())
+    arguments = [marker for marker in markers if hasattr(marker, "prefix_name")]  # the results of `tyro.conf.arg`
+    words = [next((each.name for each in arguments if each.name), name.rstrip("_"))]
+    if all(each.prefix_name is not False for each in arguments):
+        words = [*parents, *words]
+    flag = ".".join(words).replace("_", "-")
+    return flag if POSITIONAL_MARKER in markers else f"--{flag}"
+
+
+def _find_lengthening_step(config: RunConfig, changes: Mapping, steps: int | None) -> int | None:
+    """Find the step after which a finished run is lengthened; None if something else is the case."""
+    if steps is None or not LENGTH_FLAGS.issuperset(changes):
+        return None
+    try:
+        record = checkpoint.read_record(config.out / CHECKPOINT)
+        progress = read_values(config.out / STATE)["progress"]
+        step, seconds = progress["step"], progress["seconds"]
+        # the share of the lengthened run that is done already
+        share = max(step / steps, seconds / (60 * config.minutes) if config.minutes else 0.0)
+    except (CheckpointError, KeyError, TypeError):
+        return None
+    return step if record.get("steps") == step and share < 1 else None
+
+
+def _format_value(value: object) -> object:
+    return Message("run-setting-unset") if value is None or value == "" else str(value)
 
 
 def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **values) -> dict:
-    """Make the content of `bertlab.json` for a run's checkpoint.
-
-    Args:
-        config: the settings of the run.
-        trainer: the trainer after its last step.
-        settings: the settings to record in addition to the batch size and the settings of the optimiser.
-        values: other values to record: command, from, data, objectives, validation, evaluate_command and so on.
-    """
+    """Make the content of `bertlab.json` for a run's checkpoint; `settings` and `values` are what else to record."""
     optimizer = asdict(config.optim)
     lengthened_steps = read_lengthened_steps(config.out)
+    try:
+        version = importlib.metadata.version("bertlab")
+    except importlib.metadata.PackageNotFoundError:  # a clone that is not installed
+        version = "from a clone"
     return {
-        "made_by": f"bertlab {bertlab.__version__}, torch {torch.__version__}",
+        "made_by": f"bertlab {version}, torch {torch.__version__}",
         **values,
         "attribution": config.attribution,
         "steps": trainer.progress.step,
@@ -165,7 +271,7 @@ def make_run_record(config: RunConfig, trainer: Trainer, *, settings: dict, **va
         "training_minutes": round(trainer.progress.seconds / 60, 1),
         **({"lengthened_after": lengthened_steps} if lengthened_steps else {}),
         "hardware": trainer.hardware,
-        "precision": str(trainer.dtype).removeprefix("torch."),
+        "precision": str(trainer.optimizer.dtype).removeprefix("torch."),
         "seed": config.seed,
         "settings": {"batch_size": config.batch_size, **settings, "optimizer": optimizer.pop("name"), **optimizer},
         "finished": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -192,14 +298,7 @@ def report_resumed(config: RunConfig, trainer: Trainer, notify: Callable[[str], 
 
 
 def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Callable[[str], None]) -> None:
-    """Report that a run is already finished, and how to evaluate or lengthen it.
-
-    Args:
-        config: the settings of the run.
-        trainer: the trainer of the finished run.
-        target: the task in the command `bertlab evaluate TASK`.
-        notify: receives the report, a line for a terminal.
-    """
+    """Report that a run is already finished, and how to evaluate (`target` is the task) or lengthen it."""
     if distributed.is_main_process():
         length_flags = "--steps or --minutes" if hasattr(config, "steps") else "--epochs or --minutes"
         notify(
@@ -209,13 +308,9 @@ def report_finished(config: RunConfig, trainer: Trainer, target: str, notify: Ca
 
 
 class RunLog:
-    """The log of a run: a file with one JSON object per line. Only the main process writes it.
+    """The log of a run, one JSON object a line, which only the main process writes.
 
-    Opening the log removes damaged lines and the rows after the last saved step.
-
-    Args:
-        path: the log file.
-        saved_step: the last saved step; None removes all rows, because nothing was saved.
+    Opening it removes damaged lines and the rows after the last saved step, or all rows if nothing was saved.
     """
 
     def __init__(self, path: Path, saved_step: int | None):
@@ -224,11 +319,10 @@ class RunLog:
             return
         lines = []
         if saved_step is not None and path.is_file():
-            lines = [
-                line
-                for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
-                if _is_row_up_to(line, saved_step)
-            ]
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                with suppress(ValueError, RecursionError, TypeError, KeyError):  # a damaged line
+                    if json.loads(line)["step"] <= saved_step:
+                        lines.append(line)
         write_atomically(path, "".join(f"{line}\n" for line in lines))
         self._file = path.open("a", buffering=1, encoding="utf-8")
 
@@ -236,17 +330,3 @@ class RunLog:
         """Append a row; does nothing in processes other than the main one."""
         if self._file:
             self._file.write(json.dumps(row) + "\n")
-
-
-def _is_row_up_to(line: str, step: int) -> bool:
-    """Whether a line of the log is a row of `step` or of an earlier step; False for a damaged line.
-
-    >>> _is_row_up_to('{"step": 3}', 3), _is_row_up_to('{"step": 4}', 3), _is_row_up_to('{"st', 3)
-    (True, False, False)
-    """
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    row_step = row.get("step") if isinstance(row, dict) else None
-    return isinstance(row_step, int | float) and row_step <= step

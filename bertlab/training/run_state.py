@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from bertlab.checkpoints.directory import flush
 from bertlab.config.errors import CheckpointError, first_line
@@ -20,16 +20,7 @@ METADATA_KEY = "trainer"  # the key of the JSON values in the metadata of the st
 
 
 def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -> None:
-    """Write a state to disk under a temporary name, then rename the file.
-
-    Args:
-        path: the state file.
-        tensors: the tensors by name.
-        values: JSON values by name.
-
-    Raises:
-        CheckpointError: the state cannot be written; the previous state is unchanged.
-    """
+    """Write tensors and JSON values to a temporary file, then rename it: on failure the previous state remains."""
     temporary_path = path.with_suffix(".building")
     try:
         save_file(tensors, temporary_path, metadata={METADATA_KEY: json.dumps(values)})
@@ -45,41 +36,17 @@ def write_state(path: Path, tensors: dict[str, torch.Tensor], values: Mapping) -
 
 
 def read_state(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
-    """Read the tensors and values that `write_state` wrote.
-
-    Raises:
-        CheckpointError: the file is damaged or not the state of a run.
-    """
-    try:
-        with safe_open(path, framework="pt") as file:
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            return tensors, _read_metadata(path, file)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
+    """Read the tensors and values that `write_state` wrote; raise CheckpointError if the file is damaged."""
+    values = read_values(path)
+    return load_file(path), values
 
 
 def read_values(path: Path) -> dict:
-    """Read the values that `write_state` wrote, without the tensors.
-
-    Raises:
-        CheckpointError: the file is damaged or not the state of a run.
-    """
+    """Read the values that `write_state` wrote, without the tensors."""
     try:
         with safe_open(path, framework="pt") as file:
-            return _read_metadata(path, file)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
-
-
-def _read_metadata(path: Path, file) -> dict:
-    """Read the JSON values from the metadata of an open state file.
-
-    Raises:
-        CheckpointError: the values are missing or damaged; the message contains `path`.
-    """
-    try:
-        values = json.loads((file.metadata() or {})[METADATA_KEY])
-    except (KeyError, ValueError, RecursionError) as error:
+            values = json.loads((file.metadata() or {})[METADATA_KEY])
+    except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         raise CheckpointError("run-state-damaged", path=path, reason=first_line(error)) from error
     if not isinstance(values, dict):
         raise CheckpointError("run-state-damaged", path=path, reason=f"{METADATA_KEY} is not an object")

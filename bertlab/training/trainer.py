@@ -1,8 +1,7 @@
 """The training loop, which yields a report for every step and can be interrupted at any moment.
 
-Pre-training and fine-tuning differ only in their batches and their loss. One file contains the whole state of a run
-(weights, optimiser state, random state, position in the data), so a run that was killed continues with identical losses
-(on a GPU, identical up to the last digits, because GPU kernels add numbers in varying order).
+One file contains the whole state of a run, so a run that was killed continues with identical losses (on a GPU,
+identical up to the last digits, because GPU kernels add numbers in varying order).
 """
 
 import time
@@ -18,13 +17,12 @@ from torch import nn
 
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import DETECTOR_KEYS, POSITION_KEYS, rename_keys
 from bertlab.nn.fast.model import compile_layers
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged, DivergenceDetector
 from bertlab.training.gradient import GlobalGradient, Loss
 from bertlab.training.interrupt import Interrupted, StopSignals
-from bertlab.training.optimizers import OptimConfig, Optimizer
+from bertlab.training.optimizers import Optimizer
 from bertlab.training.run_state import read_state, write_state
 
 Clock = Literal["wall", "cpu"]
@@ -36,17 +34,14 @@ MALLOC_TRIM_INTERVAL = 50
 class Batches(Protocol):
     """An endless iterator over batches that can continue from any position."""
 
-    position: object
-    """The position of the next batch in the training data: a dataclass of numbers."""
+    position: object  # the position of the next batch in the training data: a dataclass of numbers
 
     def __next__(self): ...
 
     def update_progress(self, progress: float) -> bool:
-        """Set the share of the run (0..1) that is done; the trainer calls this before each step.
+        """Set the share of the run (0..1) that is done; return whether the level of the loss changes from here on.
 
-        Returns:
-            Whether this batch and the following ones differ so much from the earlier ones that the level of the loss
-            changes, for example because their sentence pairs are longer.
+        It does, for example, if the sentence pairs become longer.
         """
 
 
@@ -54,26 +49,16 @@ class Batches(Protocol):
 class StepReport:
     """The result of one training step, over the global batch."""
 
-    step: int
-    """The index of the step, from 1."""
-    progress: float
-    """Share of the run (0..1) that was done before this step."""
-    loss: float
-    """The loss in nats, before the update."""
-    metrics: dict[str, float]
-    """The metrics of the loss function."""
-    learning_rate: float
-    """The learning rate of the update."""
-    gradient_norm: float
-    """The norm of the gradient before clipping."""
-    tokens: int
-    """The number of tokens since the start of the run, not counting padding."""
-    seconds: float
-    """The training time since the start of the run, not counting evaluation and saving."""
-    step_seconds: float
-    """The training time of this step."""
-    data_seconds: float = 0.0
-    """The part of `step_seconds` in which the trainer waited for the batch."""
+    step: int  # the index of the step, from 1
+    progress: float  # share of the run (0..1) that was done before this step
+    loss: float  # the loss in nats, before the update
+    metrics: dict[str, float]  # the metrics of the loss function
+    learning_rate: float  # the learning rate of the update
+    gradient_norm: float  # the norm of the gradient before clipping
+    tokens: int  # the number of tokens since the start of the run, not counting padding
+    seconds: float  # the training time since the start of the run, not counting evaluation and saving
+    step_seconds: float  # the training time of this step
+    data_seconds: float = 0.0  # the part of `step_seconds` in which the trainer waited for the batch
 
     def make_log_row(self) -> dict:
         """Convert the report to a flat row of `log.jsonl`."""
@@ -85,66 +70,39 @@ class StepReport:
 class Progress:
     """The progress of a run."""
 
-    step: int = 0
-    """The number of finished steps."""
-    tokens: int = 0
-    """The number of tokens in these steps, not counting padding."""
-    seconds: float = 0.0
-    """The training time, not counting evaluation and saving."""
+    step: int = 0  # the number of finished steps
+    tokens: int = 0  # the number of tokens in these steps, not counting padding
+    seconds: float = 0.0  # the training time, not counting evaluation and saving
 
 
 @dataclass
 class Trainer:
     """Trains until `steps` are done or `minutes` have passed; the learning rate reaches zero at whichever comes first.
 
-    Iterating yields a `StepReport` for each step. It raises Diverged if the loss is not finite, or has risen and stays
-    high. The last saved state is then one from before the divergence, because a state is saved only if the loss of the
-    following step is normal.
+    Iterating yields a `StepReport` for each step, and raises Diverged if the loss is not finite or has risen and stays
+    high. A state is saved only if the loss of the following step is normal, so the saved one is from before that.
 
     A stop signal (see `StopSignals`) during a step is handled after the step: the state is saved and Interrupted is
-    raised, in all processes after the same step. To handle a signal between two steps, put `save_on_interrupt` around
-    the loop; the main process then stops immediately, and the other processes when they notice that it has stopped.
+    raised, in all processes after the same step. Put `save_on_interrupt` around the loop for signals between steps.
 
-    With `torchrun`, each process runs a Trainer on its shard of the same global batches. Only the main process writes
-    the state.
+    With `torchrun`, each process runs a Trainer on its shard of the same global batches; the main process writes.
     """
 
-    model: nn.Module
-    """The model to train, with float32 weights."""
-    batches: Batches
-    """The training data; the trainer moves the batches to `device`."""
-    loss: Callable[[nn.Module, object], Loss]
-    """The loss function, (model, batch) -> Loss."""
-    optim: OptimConfig
-    """The optimiser and its schedule."""
-    steps: int
-    """The number of steps after which the run ends."""
-    minutes: float | None = None
-    """The training time, in minutes, after which the run ends; None for no time limit."""
-    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    """The device of the model and the batches."""
-    dtype: torch.dtype = torch.float32
-    """The type of the forward and backward pass."""
-    state_path: Path | None = None
-    """The state file. If it exists, the run continues from it. None saves no state."""
-    save_every_seconds: float = 180.0
-    """The training time between two saves."""
-    accumulate: int = 1
-    """Gradient accumulation steps (micro-batches per batch)."""
+    optimizer: Optimizer  # the model to train, its optimiser and its learning rate
+    batches: Batches  # the training data; the trainer moves the batches to the device of the model
+    loss: Callable[[nn.Module, object], Loss]  # the loss function, (model, batch) -> Loss
+    steps: int  # the number of steps after which the run ends
+    minutes: float | None = None  # the training time, in minutes, after which the run ends; None for no time limit
+    state_path: Path | None = None  # the state file, from which the run continues if it exists; None saves no state
+    save_every_seconds: float = 180.0  # the training time between two saves
+    accumulate: int = 1  # gradient accumulation steps (micro-batches per batch)
     clock: Clock = "wall"
-    """How the training time is measured."""
     progress: Progress = field(default_factory=Progress)
-    """The progress of the run."""
-    saved_step: int | None = None
-    """The step after which the state was last saved; None if it was never saved."""
-    saved_seconds: float = 0.0
-    """The training time at which the state was last saved."""
+    saved_step: int | None = None  # the step after which the state was last saved; None if it was never saved
+    saved_seconds: float = 0.0  # the training time at which the state was last saved
 
     def __post_init__(self):
-        with devices.explain_out_of_memory():
-            self.model.to(self.device).train()
-            self.optimizer = Optimizer(self.model, self.optim, self.dtype)
-        self.optimizer.working_model.train()
+        self.device = self.optimizer.device
         self.divergence_detector = DivergenceDetector()
         self.signals = StopSignals(stops_immediately=distributed.is_main_process())
         self._stop_signal = 0  # the stop signal of the main process, such as signal.SIGTERM; 0 if there was none
@@ -202,8 +160,13 @@ class Trainer:
                     raise
                 raise Interrupted(signum=self.signals.received_signal) from None
 
+    @contextmanager
+    def defer_signals(self) -> Iterator[None]:
+        """Handle a stop signal that arrives while a block runs after the next step."""
+        with self.signals.defer():
+            yield
+
     def _stop(self) -> None:
-        """Save the state, and raise Interrupted with a message about the saved step."""
         with self.signals.defer():
             self._save_if_stable()
         if not distributed.is_main_process():
@@ -222,12 +185,11 @@ class Trainer:
         return self._share_done() >= 1.0
 
     def _share_done(self) -> float:
-        """Compute the share of the run's steps or minutes that is done, whichever is larger; 1 or more at the end."""
         share_of_minutes = self.progress.seconds / (60 * self.minutes) if self.minutes else 0.0
         return max(self.progress.step / self.steps, share_of_minutes)
 
     def _is_save_due(self) -> bool:
-        """Whether to save the state; the result is the same in all processes, because they share one clock."""
+        """Whether to save; the same in all processes, because they share one clock."""
         elapsed = self.progress.seconds - self.saved_seconds
         return self.state_path is not None and self.divergence_detector.is_stable and elapsed > self.save_every_seconds
 
@@ -243,7 +205,7 @@ class Trainer:
             self._compile(batch)
             start_time = self._read_clock()
         # The learning rate is that at the middle of the step, so that it is above zero even in the first and last step.
-        learning_rate = self.optim.learning_rate_at(min(1.0, share_done + 0.5 / self.steps))
+        learning_rate = self.optimizer.config.learning_rate_at(min(1.0, share_done + 0.5 / self.steps))
         loss = self.gradient(batch)
         # All numbers are transferred together, because each transfer waits for the GPU.
         scalars = [loss.value.detach(), self.optimizer.clip(), loss.tokens, *loss.metrics.values()]
@@ -266,26 +228,16 @@ class Trainer:
         seconds, stop_signal = distributed.broadcast(self._read_clock() - start_time, own_signal)
         self._stop_signal = int(stop_signal)
         self.signals.is_run_stopping = bool(stop_signal)
-        previous = self.progress
-        progress = Progress(previous.step + 1, previous.tokens + int(tokens), previous.seconds + seconds)
-        self.progress = progress
+        before = self.progress
+        self.progress = progress = Progress(before.step + 1, before.tokens + int(tokens), before.seconds + seconds)
         metrics = dict(zip(loss.metrics, metrics, strict=True))
         metrics |= loss.compute_ratios(metrics)
         return StepReport(
-            progress.step,
-            share_done,
-            loss_value,
-            metrics,
-            learning_rate,
-            gradient_norm,
-            progress.tokens,
-            progress.seconds,
-            seconds,
-            data_seconds,
-        )
+            progress.step, share_done, loss_value, metrics, learning_rate, gradient_norm, progress.tokens,
+            progress.seconds, seconds, data_seconds,
+        )  # fmt: skip
 
     def _read_clock(self) -> float:
-        """Return the wall-clock time or the CPU time of this process, in seconds."""
         return time.process_time() if self.clock == "cpu" else time.monotonic()
 
     def _compile(self, batch) -> None:
@@ -300,13 +252,10 @@ class Trainer:
         self._save(*self._collect_loop_state())
 
     def _save_if_stable(self) -> None:
-        """Write the state of the run if the latest losses are not clearly above the losses before them."""
         if self.state_path and self.divergence_detector.is_stable:
             self.save()
 
     def _collect_loop_state(self) -> tuple[dict, dict[str, torch.Tensor]]:
-        """Collect JSON values (progress, position in the data, divergence detector), and the random state (tensors)."""
-        # "place" and "watch" are old names: the keys stay the same, so that the states of older runs can be read.
         values = {
             "progress": asdict(self.progress),
             "place": asdict(self.batches.position),
@@ -318,26 +267,19 @@ class Trainer:
         return values, random_state
 
     def _save(self, values: dict, random_state: dict[str, torch.Tensor]) -> None:
-        """Write the weights, the optimiser state and the result of `_collect_loop_state` to the state file."""
         if distributed.is_main_process():
             write_state(self.state_path, self.optimizer.state() | random_state, values)
         self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
 
     def restore_last_save(self) -> None:
-        """Restore the last saved state.
-
-        Raises:
-            CheckpointError: the state is damaged, or belongs to a different run.
-        """
+        """Restore the last saved state; raise CheckpointError if it is damaged or belongs to a different run."""
         tensors, values = read_state(self.state_path)
         try:
             self.optimizer.restore(tensors)
             self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            # Early versions of bertlab saved no detector.
-            detector_state = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
-            self.divergence_detector = DivergenceDetector(**detector_state)
-            self.batches.position = type(self.batches.position)(**rename_keys(values["place"], POSITION_KEYS))
+            self.divergence_detector = DivergenceDetector(**values["watch"])
+            self.batches.position = type(self.batches.position)(**values["place"])
             torch.set_rng_state(tensors["rng"])
             if "rng.cuda" in tensors and self.device.type == "cuda":
                 torch.cuda.set_rng_state(tensors["rng.cuda"])

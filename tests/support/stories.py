@@ -1,7 +1,6 @@
 """Stories and questions that a tiny model can learn, and the settings of a run that learns them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,13 +28,13 @@ def stories(count: int) -> list[str]:
 
 
 def settings(corpus: Path, out: Path, **changes) -> PretrainConfig:
-    return replace(
-        PretrainConfig(
-            corpus=corpus, out=out, preset="tiny", steps=12, batch_size=4, max_tokens=32, precision="float32",
-            device="cpu", threads=1, optim=OptimConfig(lr=1e-3), snapshots=False, save_minutes=0.0, evaluate_rows=64,
-        ),
-        **changes,
-    )  # fmt: skip
+    """A run of one small layer; a run that continues a checkpoint has the sizes of the checkpoint."""
+    sizes = {} if "from_" in changes else {"preset": "tiny", "layers": 1, "hidden": 32, "attention_heads": 2}
+    defaults = {
+        "steps": 12, "batch_size": 4, "max_tokens": 32, "precision": "float32", "device": "cpu", "threads": 1,
+        "optim": OptimConfig(lr=1e-3), "snapshots": False, "save_minutes": 0.0, "evaluate_rows": 64,
+    }  # fmt: skip
+    return PretrainConfig(corpus=corpus, out=out, **(sizes | defaults | changes))
 
 
 def losses(out: Path) -> list[float]:

@@ -32,7 +32,7 @@ from bertlab.text.batches import Position
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.random_pairs import RandomPairs, RandomTokenizer
 from bertlab.training.devices import describe_hardware, release_memory
-from bertlab.training.optimizers import OptimConfig
+from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.trainer import Trainer
 
 # the small model of the warm-up step
@@ -112,7 +112,7 @@ def measure_in_this_process(workload: Workload, steps: int, device: torch.device
     flop = count_flop(lambda: _run_step(trainer, clock))
     return StepMeasurement(
         hardware=describe_hardware(device),
-        parameters=sum(p.numel() for p in trainer.model.parameters()),
+        parameters=sum(p.numel() for p in trainer.optimizer.model.parameters()),
         flop=flop,
         memory_bytes=memory_bytes,
         resident_bytes=max(resident_bytes),
@@ -133,11 +133,13 @@ def build_trainer(workload: Workload, device: torch.device) -> Trainer:
     loss = PretrainingLoss(MaskRule.for_tokenizer(tokenizer).to(device))
     if workload.task == "finetuning":
         loss = compute_classification_loss
+    model = FastBert(workload.config, workload.heads, recompute=workload.recompute)
     return Trainer(
-        FastBert(workload.config, workload.heads, recompute=workload.recompute), batches, loss,
-        OptimConfig(lr=1e-4, name=workload.optimizer), steps=1_000_000, device=device,
-        dtype=getattr(torch, workload.precision),
-    )  # fmt: skip
+        Optimizer(model, OptimConfig(lr=1e-4, name=workload.optimizer), getattr(torch, workload.precision), device),
+        batches,
+        loss,
+        steps=1_000_000,
+    )
 
 
 def compute_classification_loss(model: nn.Module, batch: PairBatch) -> Loss:

@@ -1,8 +1,7 @@
 """`bertlab compress`: make a fine-tuned checkpoint smaller and faster, and measure what that costs.
 
-The steps, each only if its flag is given: remove top layers, prune heads and neurons by their importance, prune small
-weights, retrain, store with fewer bits or as an ONNX file. Then size, latency and the task's metric are measured for
-the original checkpoint and for the compressed one.
+Each only if its flag is given: remove top layers, prune heads, neurons and small weights, retrain, store with fewer
+bits or as an ONNX file.
 """
 
 import json
@@ -76,7 +75,7 @@ class CompressConfig(TaskFlags):
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The rows of the task: a directory with train and validation files, or a hub id. Default: the task's data set on
     the hub."""
-    keep_layers: Annotated[int | None, tyro.conf.arg(metavar="INT", aliases=("--layers",))] = None
+    keep_layers: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Number of layers to keep, counted from the lowest. Default: all."""
     heads: float = 0.0
     """Share of the attention heads to remove, the least important ones first; every layer keeps at least one head."""
@@ -116,23 +115,14 @@ class CompressConfig(TaskFlags):
 class CompressionResult:
     """What `compress` did."""
 
-    path: Path
-    """The directory of the compressed checkpoint."""
-    changes: dict
-    """What was changed: the number of layers, the pruned heads, the number of neurons, and so on."""
-    before: Measurements
-    """The measurements of the original checkpoint, in float32 with PyTorch."""
-    after: Measurements
-    """The measurements of the compressed checkpoint, which was written and opened again."""
+    path: Path  # the directory of the compressed checkpoint
+    changes: dict  # what was changed: the number of layers, the pruned heads, the number of neurons, and so on
+    before: Measurements  # the measurements of the original checkpoint, in float32 with PyTorch
+    after: Measurements  # the measurements of the compressed checkpoint, which was written and opened again
 
 
 def compress(config: CompressConfig) -> CompressionResult:
-    """Compress a checkpoint and measure it before and after.
-
-    Raises:
-        BertlabError: a setting is out of range, settings contradict each other, the checkpoint has no output layer for
-            the task or is an ONNX file, the data does not fit the task, or `out` already contains a checkpoint.
-    """
+    """Compress a checkpoint and measure it before and after."""
     check_limits(config)
     _check_settings(config)
     loaded = checkpoint.load(config.checkpoint)
@@ -180,7 +170,6 @@ def compress(config: CompressConfig) -> CompressionResult:
 
 
 def _check_settings(config: CompressConfig) -> None:
-    """Raise BertlabError if settings contradict each other, or the directory is in use."""
     if not config.out.strip():
         raise BertlabError("export-no-directory")
     if not config.replace and (Path(config.out).expanduser() / files.CONFIG).exists():
@@ -195,10 +184,7 @@ def _check_settings(config: CompressConfig) -> None:
 
 
 def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec, bar) -> tuple[Bert, dict]:
-    """Remove what the settings say, and retrain. Return the new model and a record of the changes.
-
-    `bar` wraps an iterable in a progress bar, as `tqdm` does.
-    """
+    """Remove what the settings say, and retrain -> the new model and a record of the changes."""
     model, changes, masks = loaded.model, {}, None
     if config.heads or config.neurons or config.keep_layers or config.magnitude:
         require_separate_layers(model.config)
@@ -237,7 +223,6 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
 
 
 def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec) -> TrainingData:
-    """Read the training rows, whose labels must be those of the checkpoint, in the same order."""
     max_tokens = min(config.max_tokens or loaded.max_tokens_for(0) or task_type.max_tokens, loaded.config.max_tokens)
     options = TrainingOptions(
         data=config.data, validation=None, max_tokens=max_tokens, stride=loaded.stride, seed=config.seed
@@ -249,7 +234,6 @@ def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: F
 
 
 def _write(config: CompressConfig, loaded: Checkpoint, model: Bert, changes: dict, task: dict, bar) -> Path:
-    """Write the compressed checkpoint with its record (`bertlab.json`) and its model card."""
     kept_fields = {name: value for name, value in loaded.record.items() if name not in ("cloze", "other_tasks", "note")}
     record = kept_fields | {
         "task": task, "validation": {}, "stored": config.weights, "format": config.format,

@@ -1,6 +1,6 @@
 """Measure how important attention heads and feed-forward neurons are for a task.
 
-The importance of a head or neuron is, to first order, how much the loss changes if it is removed.
+It is, to first order, how much the loss changes if one is removed.
 
 Shape legend: B batch, L layers, N heads, D head size, I feed-forward neurons, H hidden.
 """
@@ -53,13 +53,7 @@ class _ScaledHeads(FamilyBert):
 
 
 def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module, object], Loss]) -> Importance:
-    """Compute the importance of heads and neurons on the rows of a task.
-
-    Args:
-        model: the model with the output layer of the task; its weights do not change.
-        batches: batches of the task's training rows.
-        loss: the loss function of the task.
-    """
+    """Compute the importance of heads and neurons on batches of a task's rows; the weights do not change."""
     was_training, config = model.training, model.config
     required_grad_before = {parameter: parameter.requires_grad for parameter in model.parameters()}
     model.eval().requires_grad_(False)  # other gradients, such as those of the vocabulary, would take most of the time
@@ -90,15 +84,10 @@ def compute_importance(model: Bert, batches: Iterable, loss: Callable[[nn.Module
 def choose_heads_to_prune(
     heads_LN: torch.Tensor, share: float, pruned: Iterable[tuple[int, int]] = ()
 ) -> list[tuple[int, int]]:
-    """Choose the least important heads; every layer keeps at least one.
+    """Choose a share of all heads, the least important first; every layer keeps at least one.
 
     Args:
-        heads_LN: the importance of every head.
-        share: the share of all heads to prune, including those that are pruned already.
-        pruned: (layer, head) pairs that are pruned already.
-
-    Returns:
-        (layer, head) pairs, including `pruned`.
+        pruned: (layer, head) pairs that are pruned already; the share and the result include them.
 
     >>> choose_heads_to_prune(torch.tensor([[0.1, 0.2], [0.9, 0.3]]), 0.75)
     [(0, 0), (1, 1)]
@@ -115,13 +104,9 @@ def choose_heads_to_prune(
 
 
 def choose_neurons_to_keep(neurons_LI: torch.Tensor, removed_share: float, multiple: int = 16) -> list[torch.Tensor]:
-    """Choose the most important neurons of each layer; the result has them in their original order.
+    """Choose the most important neurons of each layer, in their original order.
 
-    Args:
-        neurons_LI: the importance of every neuron.
-        removed_share: the share of neurons that is not chosen in each layer.
-        multiple: the number of neurons that remain is rounded up to a multiple of this number, because processors
-            compute such sizes faster.
+    Their number is rounded up to `multiple`, because processors compute such sizes faster.
     """
     I = neurons_LI.shape[1]  # noqa: E741
     count = min(I, max(1, math.ceil((1 - removed_share) * I / multiple) * multiple))

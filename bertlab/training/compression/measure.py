@@ -18,14 +18,10 @@ class Measurements:
 
     megabytes: float
     """The size in 10^6 bytes: before compression, four bytes for each parameter; after it, the size of the file."""
-    parameters: int
-    """The number of weights that are not zero; for an ONNX file, their number in the exported model."""
-    latency_ms: float
-    """The median time that one text takes, in milliseconds."""
-    texts_per_second: float
-    """The throughput of batches: the median over the repetitions."""
-    metrics: dict
-    """The metrics of the task on the validation rows."""
+    parameters: int  # the number of weights that are not zero; for an ONNX file, their number in the exported model
+    latency_ms: float  # the median time that one text takes, in milliseconds
+    texts_per_second: float  # the throughput of batches: the median over the repetitions
+    metrics: dict  # the metrics of the task on the validation rows
 
 
 @contextmanager
@@ -51,20 +47,10 @@ def measure_speed(
     num_batches: int = 5,
     progress: Callable = iter,
 ) -> list[tuple[float, float]]:
-    """Measure several models alternately: the latency of one text, and the throughput of batches.
+    """Measure models that take turns at each batch -> median latency in ms and texts per second of each.
 
-    Args:
-        models: the models; they take turns at each batch, because the speed of a shared machine drifts.
-        head: the output layer to compute; "" for the hidden states.
-        inputs: the inputs of a task.
-        pad_id: the token id of padding.
-        num_texts: how many texts to measure one at a time, evenly chosen from the inputs.
-        batch_size: the number of texts in a batch.
-        num_batches: how many batches to measure.
-        progress: wraps the sequence of measurements, as `tqdm` does.
-
-    Returns:
-        For each model the median latency in milliseconds, and the median throughput in texts per second.
+    `num_texts` inputs, evenly chosen, are measured one at a time, and `num_batches` batches. The models alternate,
+    because the speed of a shared machine drifts.
     """
 
     def choose(count: int, offset: int = 0) -> list:

@@ -6,7 +6,7 @@ import torch
 
 from bertlab.nn.bert import Bert
 from bertlab.tasks.training_data import TrainingData
-from bertlab.training.optimizers import OptimConfig
+from bertlab.training.optimizers import OptimConfig, Optimizer
 from bertlab.training.trainer import StepReport, Trainer
 
 
@@ -23,15 +23,10 @@ def retrain(
 ) -> Bert:
     """Train a model in place for some steps, without dropout, and return it.
 
+    The learning rate rises in the first tenth of the steps, then falls to zero.
+
     Args:
-        model: the model with the output layer of the task.
-        data: the training rows.
-        steps: the number of steps.
-        masks: name of a pruned matrix -> a mask of the same shape: 0 where the weight must stay zero, otherwise 1.
-        learning_rate: the peak learning rate; it rises in the first tenth of the steps, then falls to zero.
-        batch_size: the number of rows in a batch.
-        seed: the seed of the order of the rows.
-        progress: wraps the iterable of step reports, as `tqdm` does.
+        masks: name of a pruned matrix -> 0 where the weight must stay zero, otherwise 1.
 
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.
@@ -39,7 +34,7 @@ def retrain(
     optim = OptimConfig(lr=learning_rate, warmup=0.1, beta2=0.999)
     # All rows are for this process: (0, 1) is (rank, number of processes).
     batches = data.make_batches(batch_size, seed, (0, 1))
-    trainer = Trainer(model, batches, data.loss, optim, steps)
+    trainer = Trainer(Optimizer(model, optim), batches, data.loss, steps)
     parameters = dict(model.named_parameters())
     with torch.enable_grad():
         for _ in progress(trainer):

@@ -1,6 +1,4 @@
-"""The paper's ablations as data: the model of each row of tables 5 to 8, and the results that the paper reports.
-
-The results are those on the development sets, in the units of the paper.
+"""The paper's ablations as data: the models of the rows of tables 5 to 8, and the paper's development-set results.
 
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 5 and appendix C.2.
 """
@@ -16,59 +14,45 @@ Method = Literal["pretrain", "finetune", "features"]
 class Column:
     """A column of a table: a metric on a task."""
 
-    title: str
-    """The heading of the column."""
+    title: str  # the heading of the column
     method: Method
     """How the metric is obtained: "pretrain", in the pre-training itself; "finetune", by fine-tuning; "features", by
     training a tagger on features of a frozen encoder."""
-    task: str = ""
-    """A task of `config.tasks`, "ner" for the task that `--ner` names, or "" for pre-training."""
-    paper_task: str = ""
-    """The task of this column in the paper, shown in brackets in the heading; "" shows nothing."""
+    task: str = ""  # a task of `config.tasks`, "ner" for the task that `--ner` names, or "" for pre-training
+    paper_task: str = ""  # the task of this column in the paper, shown in brackets in the heading; "" shows nothing
     metric: str = ""
     """The metric; "" for the first one of the task; ignored for "pretrain", whose value is the perplexity."""
-    lower_is_better: bool = False
-    """Whether lower values are better."""
-    is_optional: bool = False
-    """Whether the column is computed only if `--columns` names it."""
+    lower_is_better: bool = False  # whether lower values are better
+    is_optional: bool = False  # whether the column is computed only if `--columns` names it
 
 
 @dataclass(frozen=True)
 class Row:
     """A row of a table: a model."""
 
-    title: str
-    """The heading of the row."""
+    title: str  # the heading of the row
     pretrained: str
     """The model that the row starts from: the key of its pre-training run in `Table.pretrainings`. It is ignored if the
     table has no pre-training runs."""
-    paper_results: dict[str, float]
-    """The paper's results by column."""
-    has_lstm: bool = False
-    """Whether a BiLSTM is trained on top of the encoder."""
+    paper_results: dict[str, float]  # the paper's results by column
+    has_lstm: bool = False  # whether a BiLSTM is trained on top of the encoder
     feature_layers: str = "concat-4"
     """For a frozen encoder, the layers whose features are used: one of `nn.bilstm.FEATURE_LAYERS`."""
-    columns: tuple[str, ...] = ()
-    """The columns of this row; () for all columns of the table."""
+    columns: tuple[str, ...] = ()  # the columns of this row; () for all columns of the table
 
 
 @dataclass(frozen=True)
 class Table:
     """A table of the paper."""
 
-    title: str
-    """What the table compares."""
-    source: str
-    """The number of the table and its section in the paper."""
-    columns: dict[str, Column]
-    """The columns by name."""
-    rows: dict[str, Row]
-    """The rows by name."""
+    title: str  # what the table compares
+    source: str  # the number of the table and its section in the paper
+    columns: dict[str, Column]  # the columns by name
+    rows: dict[str, Row]  # the rows by name
     pretrainings: dict[str, dict] = field(default_factory=dict)
     """The pre-training runs: name -> changed fields of `PretrainConfig`. Empty if all rows start from the checkpoint of
     `--from`."""
-    reference: str = ""
-    """The name of the row that the others are compared with; "" for the first row."""
+    reference: str = ""  # the name of the row that the others are compared with; "" for the first row
 
     @property
     def reference_row(self) -> str:
@@ -77,13 +61,7 @@ class Table:
 
 
 def _make_rows(columns: tuple[str, ...], **rows: tuple) -> dict[str, Row]:
-    """Make rows by name.
-
-    Args:
-        columns: the names of the columns.
-        rows: name with underscores -> (title, the paper's result or None for each column, and optionally a dictionary
-            of other fields of `Row`). The name is also the default of `Row.pretrained`.
-    """
+    """Make rows: name with underscores -> (title, the paper's results by column, optionally other fields of `Row`)."""
     table_rows = {}
     for identifier, (title, *values) in rows.items():
         changes = values.pop() if isinstance(values[-1], dict) else {}
@@ -103,18 +81,11 @@ _NER_FROZEN = Column("NER F1, feature-based", "features", "ner", "CoNLL-2003")
 
 
 def _make_frozen_fields(feature_layers: str) -> dict:
-    """Make the fields of a row that uses features of these layers of a frozen encoder."""
     return {"feature_layers": feature_layers, "columns": ("ner-frozen",)}
 
 
 def _make_size_settings(layers: int, hidden: int, attention_heads: int) -> dict:
-    """Make the settings for the size of a model."""
     return {"layers": layers, "hidden": hidden, "attention_heads": attention_heads}
-
-
-def _make_mask_settings(mask: float, random: float) -> dict:
-    """Make the settings for two percentages of the tokens to predict: those replaced by [MASK] and by random tokens."""
-    return {"mask_share": mask / 100, "random_share": random / 100}
 
 
 # Name of a table, as in `bertlab reproduce` -> the table.
@@ -205,7 +176,7 @@ TABLES = {
             m0_s0_r100=("0 / 0 / 100", 83.6, 94.9, 94.6),
         ),
         {
-            f"m{mask}-s{same}-r{random}": _make_mask_settings(mask, random)
+            f"m{mask}-s{same}-r{random}": {"mask_share": mask / 100, "random_share": random / 100}
             for mask, same, random in (
                 (80, 10, 10), (100, 0, 0), (80, 0, 20), (80, 20, 0), (0, 20, 80), (0, 0, 100),
             )

@@ -1,8 +1,6 @@
 """Tables 1 to 4 of the paper: GLUE, SQuAD v1.1, SQuAD v2.0 and SWAG, with the published results beside ours.
 
-Each table has one row with our results: those of a checkpoint that was fine-tuned on each task separately. A cell is
-the result for one task and one seed, even if the task has several columns in the paper, as MNLI has.
-
+A cell is the result for one task and one seed, even if the task has several columns in the paper, as MNLI has.
 Source: Devlin et al. 2019 (arXiv 1810.04805), section 4.
 """
 
@@ -39,16 +37,9 @@ BENCHMARK_TABLES = {
 
 
 def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Mapping]]) -> dict:
-    """Combine our finished cells with the published results.
+    """Combine our finished cells, {task: a cell for each seed}, with the published results.
 
-    Args:
-        table: one of `BENCHMARK_TABLES`.
-        title: the title of our row.
-        cells: {task: its finished cells, one for each seed}; "figures" of a cell contains all metrics in percent.
-
-    Returns:
-        The columns; the published rows and ours, each with its values, its split and its averages; the tasks whose
-        results are missing; and a sentence about what can be compared.
+    "figures" of a cell contains all metrics in percent.
     """
     ours, spreads = {}, {}  # name of a column -> mean, and standard deviation, over the seeds
     for name, results in cells.items():
@@ -83,12 +74,10 @@ def summarise_benchmark(table: str, title: str, cells: Mapping[str, Sequence[Map
 
 
 def _compute_averages(values: Mapping[str, float]) -> dict:
-    """Compute the average of GLUE as the paper does, and as the GLUE benchmark does."""
     return {"paper_average": compute_paper_average(values), "glue_average": compute_glue_average(values)}
 
 
 def _summarise(table: dict) -> str:
-    """Describe in sentences which of our results are missing, and compare the means over the columns that we have."""
     ours, sentences = table["rows"][-1]["values"], []
     if table["missing"]:
         sentences.append(f"Missing: {', '.join(table['missing'])}.")
@@ -109,14 +98,9 @@ def _summarise(table: dict) -> str:
 
 
 def read_cells(directory: Path) -> tuple[str, dict[str, list[dict]]]:
-    """Read the results that `bertlab reproduce` wrote to a directory for one of tables 1 to 4.
+    """Read what `bertlab reproduce` wrote for one of tables 1 to 4 -> the checkpoint, and the metrics by task and seed.
 
-    Args:
-        directory: any directory. A damaged file is treated as a missing one.
-
-    Returns:
-        The checkpoint of --from, and for each task the metrics of every seed; ("", {}) if the directory contains
-        none of these tables.
+    ("", {}) if the directory contains none of these tables.
     """
     settings = _read_json(directory / "reproduce.json")
     if settings.get("table") not in BENCHMARK_TABLES:
@@ -136,7 +120,6 @@ def select_metrics(metrics: object) -> dict[str, float]:
 
 
 def _read_json(path: Path) -> dict:
-    """Read a JSON object; {} if it is missing or damaged."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

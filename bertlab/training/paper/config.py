@@ -10,8 +10,7 @@ from bertlab.config.tasks import TASKS
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import TABLES
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES
-from bertlab.training.pretraining.config import Preset
-from bertlab.training.pretraining.recipes import fast
+from bertlab.training.pretraining.config import Preset, fast
 
 # Name of a table -> the table: tables 1 to 4, then 5 to 8.
 ALL_TABLES = BENCHMARK_TABLES | TABLES

@@ -8,6 +8,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,28 +16,25 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
-from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
+from bertlab.config.paper import REPLACEMENT_TASKS
 from bertlab.config.tasks import get_task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.training_data import TrainingData, make_finetuning_model
 from bertlab.text.pretraining.corpus import Corpus
-from bertlab.training import hyperparameter_search
+from bertlab.text.readers.splits import find_split
 from bertlab.training.finetune import Evaluation, FinetuneConfig, read_data, run_with_evaluations
+from bertlab.training.hyperparameter_search import search
 from bertlab.training.optimizers import OptimConfig
 from bertlab.training.paper.ablations import Column, Row
 from bertlab.training.paper.benchmarks import BENCHMARK_TABLES, OURS, summarise_benchmark
-from bertlab.training.paper.comparison import compare_directions, summarise_directions
 from bertlab.training.paper.config import ALL_TABLES, ReproduceConfig
-from bertlab.training.paper.task_data import find_task_directory, list_available_tasks
-from bertlab.training.pretraining.config import PretrainConfig
+from bertlab.training.pretraining.config import PretrainConfig, fast
 from bertlab.training.pretraining.pretrain import pretrain
-from bertlab.training.pretraining.recipes import fast
+from bertlab.training.run_directory import lock_run
 
 # Settings that may differ between two commands with the same --out.
 FREE_SETTINGS = {"out", "seeds", "columns", "rows", "threads", "json"}
-# The optimiser of tables that were begun before `--optim` existed.
-ORIGINAL_OPTIM = OptimConfig(lr=1e-3, warmup=0.03, decay=0.6)
 BENCHMARK_LEARNING_RATE = 1e-4  # the learning rate of fine-tuning in tables 1 to 4
 FINETUNING_LEARNING_RATE = 3e-4  # the learning rate of fine-tuning in tables 5 to 8, whose models are small
 FROZEN_ENCODER_LEARNING_RATE = 1e-3  # the learning rate of a BiLSTM on a frozen encoder
@@ -46,35 +44,23 @@ FROZEN_ENCODER_LEARNING_RATE = 1e-3  # the learning rate of a BiLSTM on a frozen
 class Cell:
     """The row, column and seed of one result."""
 
-    row: str
-    """The name of the row."""
-    column: str
-    """The name of the column."""
-    seed: int
-    """The seed of the runs."""
+    row: str  # the name of the row
+    column: str  # the name of the column
+    seed: int  # the seed of the runs
 
 
 @dataclass(frozen=True)
 class TableProgress:
     """How much of a table has been computed."""
 
-    cell: Cell
-    """The cell that is being computed."""
-    activity: str
-    """The current activity: "pre-training", "reading TASK", "fine-tuning" or "done"."""
-    done: float
-    """The number of finished cells, plus the finished share of the current one."""
-    total: int
-    """The number of cells."""
+    cell: Cell  # the cell that is being computed
+    activity: str  # the current activity: "pre-training", "reading TASK", "fine-tuning" or "done"
+    done: float  # the number of finished cells, plus the finished share of the current one
+    total: int  # the number of cells
 
 
 def reproduce(config: ReproduceConfig) -> Iterator[TableProgress]:
-    """Compute the cells that are not finished yet, and yield the progress; `read_table` returns the results.
-
-    Raises:
-        BertlabError: data is missing (this is checked before any training), or the directory contains a table with
-            different settings.
-    """
+    """Compute the cells that are not finished yet, and yield the progress; `read_table` returns the results."""
     all_cells = list_cells(config)
     sources = _find_sources(config, all_cells)
     _claim_directory(config)
@@ -136,13 +122,10 @@ def _finetune(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[
 
 
 def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tuple[float, dict]]:
-    """Fine-tune with every setting of the paper's grid; yield (finished share, {}) for each step, then (1.0, results).
-
-    The results are those of the setting with the best value of the task's first metric.
-    """
+    """As `_finetune`, with every setting of the paper's grid; the results are those of the best setting."""
     search_config, results = replace(run_config, grid=True), []
-    with hyperparameter_search.lock_run(search_config):
-        for number, total, _, reports in hyperparameter_search.search(search_config, data, results):
+    with lock_run(search_config.out):
+        for number, total, _, reports in search(search_config, data, results, run_with_evaluations):
             for report in reports:
                 if not isinstance(report, Evaluation):
                     yield (number - 1 + report.progress) / total, {}
@@ -152,11 +135,7 @@ def _search_grid(run_config: FinetuneConfig, data: TrainingData) -> Iterator[tup
 
 
 def list_cells(config: ReproduceConfig) -> list[Cell]:
-    """List the cells of a table; all cells of one seed come before those of the next seed.
-
-    Raises:
-        BertlabError: a row or column does not exist, or a setting is out of its range.
-    """
+    """List the cells of a table; all cells of one seed come before those of the next."""
     table = ALL_TABLES[config.table]
     for error_id, names, known_names in (
         ("reproduce-row-unknown", config.rows, table.rows),
@@ -190,11 +169,7 @@ def list_cells(config: ReproduceConfig) -> list[Cell]:
 
 
 def read_benchmark(config: ReproduceConfig) -> dict:
-    """Read the finished cells of one of tables 1 to 4, and combine them with the published results.
-
-    Returns:
-        The result of `summarise_benchmark`, with the settings of the table.
-    """
+    """Read the finished cells of one of tables 1 to 4, beside the published results."""
     cells: dict[str, list[dict]] = {}
     for seed in range(config.seeds):
         for column in config.columns or BENCHMARK_TABLES[config.table].columns:
@@ -208,10 +183,8 @@ def read_benchmark(config: ReproduceConfig) -> dict:
 def read_table(config: ReproduceConfig) -> dict:
     """Read the finished cells of a table.
 
-    Returns:
-        Title, source and settings of the table; for each row and column the values of all seeds, their mean and spread
-        (standard deviation), and the paper's result; the comparisons of `compare_directions`, which show whether
-        differences from the reference row have the same sign as in the paper; and a sentence that summarises them.
+    Each row and column has the values of all seeds, their mean and spread (standard deviation) and the paper's result;
+    "directions" are those of `compare_directions`.
     """
     table = ALL_TABLES[config.table]
     rows: dict[str, dict] = {}
@@ -254,11 +227,55 @@ def read_table(config: ReproduceConfig) -> dict:
     return result | {"directions": compare_directions(result), "sentence": summarise_directions(result)}
 
 
+def compare_directions(table: dict) -> list[dict]:
+    """Compare every row of `read_table` with the reference row, where the paper reports a difference between the two.
+
+    "agrees" of a comparison is whether both differences have the same sign; None if ours is zero.
+    """
+    reference, comparisons = table["rows"].get(table["against"], {"cells": {}}), []
+    for name, row in table["rows"].items():
+        for column, cell in row["cells"].items():
+            reference_cell = reference["cells"].get(column)
+            if name == table["against"] or reference_cell is None or None in (cell["paper"], reference_cell["paper"]):
+                continue
+            our_difference = cell["mean"] - reference_cell["mean"]
+            paper_difference = cell["paper"] - reference_cell["paper"]
+            if round(paper_difference, 6):
+                agrees = our_difference * paper_difference > 0 if round(our_difference, 6) else None
+                comparisons.append(
+                    {"row": name, "column": column, "ours": our_difference, "paper": paper_difference, "agrees": agrees}
+                )
+    return comparisons
+
+
+def summarise_directions(table: dict) -> str:
+    """Summarise how many differences have the same sign as in the paper, and name the others."""
+    comparisons = compare_directions(table)
+    if not comparisons:
+        return "Nothing can be compared with the paper yet."
+    num_agreeing = sum(comparison["agrees"] is True for comparison in comparisons)
+    title = table["rows"][table["against"]]["title"]
+    text = (
+        f"Against the row “{title}”, {num_agreeing} of {len(comparisons)} differences have the paper's direction"
+        if num_agreeing < len(comparisons)
+        else f"Against the row “{title}”, the direction agrees with the paper's in all {len(comparisons)} comparisons"
+    )
+    opposite_differences = [
+        f"{table['rows'][comparison['row']]['title']} on {table['columns'][comparison['column']]['title']} "
+        f"({comparison['ours']:+.2f}, the paper {comparison['paper']:+.2f})"
+        for comparison in comparisons
+        if comparison["agrees"] is False
+    ]
+    text += f"; the direction is opposite for {', '.join(opposite_differences)}" if opposite_differences else ""
+    num_zero = sum(comparison["agrees"] is None for comparison in comparisons)
+    text += f"; {num_zero} of ours {'is' if num_zero == 1 else 'are'} zero." if num_zero else "."
+    return text + (" One seed: a difference of a point or two may be chance." if table["seeds"] == 1 else "")
+
+
 # -- runs of a cell ----------------------------------------------------------------------------------------------
 
 
 def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> PretrainConfig:
-    """Make the settings of the pre-training run that a row starts from."""
     changes = ALL_TABLES[config.table].pretrainings[row.pretrained]
     run_config = fast(
         config.corpus,
@@ -274,7 +291,6 @@ def _make_pretrain_config(config: ReproduceConfig, row: Row, seed: int) -> Pretr
 def _make_finetune_config(
     config: ReproduceConfig, cell: Cell, checkpoint_name: str, source: str | None
 ) -> FinetuneConfig:
-    """Make the settings with which the fine-tuning run of a cell trains a checkpoint on the rows in `source`."""
     table = ALL_TABLES[config.table]
     column, row = table.columns[cell.column], table.rows[cell.row]
     finetuning_rate = BENCHMARK_LEARNING_RATE if config.table in BENCHMARK_TABLES else FINETUNING_LEARNING_RATE
@@ -294,11 +310,7 @@ def _make_finetune_config(
 def _replace_checkpoint(
     data: TrainingData, checkpoint_name: str, row: Row, column: Column, lstm_width: int
 ) -> TrainingData:
-    """Use the tokenised data of a task with a different checkpoint.
-
-    The model to train is the encoder of this checkpoint with an output layer. A BiLSTM is between the two if the row
-    has one, or if the encoder is frozen.
-    """
+    """Use the tokenised data of a task with another checkpoint; a frozen encoder gets a BiLSTM on top."""
     loaded = checkpoint.load(checkpoint_name)
     is_frozen = column.method == "features"
 
@@ -320,24 +332,50 @@ def _replace_checkpoint(
 
 
 def _find_task_name(config: ReproduceConfig, column: Column) -> str:
-    """Return the task of a column; for the columns of named entities, the task of `--ner`."""
     return config.ner if column.task == "ner" else column.task
 
 
 def _find_cell_file(config: ReproduceConfig, cell: Cell) -> Path:
-    """Return the JSON file of a finished cell."""
     return config.out / f"{cell.row}-seed{cell.seed}" / f"{cell.column}.json"
 
 
 # -- data and directory ------------------------------------------------------------------------------------------
 
 
-def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, str | None]:
-    """Check that all data exists, and find the directory of each task.
+def list_available_tasks(config: ReproduceConfig) -> tuple[str, ...]:
+    """List the tasks of a table (1 to 4) whose data set is in --data or, without --data, on the hub.
 
-    Returns:
-        Name of the task -> its directory; None if the data on the hub is used.
+    A task that replaces another one (`REPLACEMENT_TASKS`) is listed only if the other is not available.
     """
+    names = []
+    for name in ALL_TABLES[config.table].columns:
+        with suppress(BertlabError):
+            if find_task_directory(config.data, name) or get_task(name).hub_id:
+                names.append(name)
+    unneeded_names = {replacement for name, replacement in REPLACEMENT_TASKS.items() if name in names}
+    return tuple(name for name in names if name not in unneeded_names)
+
+
+def find_task_directory(data: Path | None, task_name: str) -> str | None:
+    """Find the directory of a task at any depth of --data; None if the data on the hub is used.
+
+    Raises:
+        BertlabError: there is no such directory, or it lacks the training or the validation rows.
+    """
+    if data is None:
+        return None
+    if not data.is_dir():
+        raise BertlabError("reproduce-data-not-found", directory=data)
+    directories = [path for path in sorted(data.rglob(task_name)) if path.is_dir()]
+    if not directories:
+        raise BertlabError("reproduce-task-not-found", directory=data, task=task_name)
+    for split in ("train", get_task(task_name).validation[0]):
+        find_split(directories[0], split)  # raises DataError if there is no such split
+    return str(directories[0])
+
+
+def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, str | None]:
+    """Check that all data exists, and find the directory of each task; None if the data on the hub is used."""
     table = ALL_TABLES[config.table]
     if table.pretrainings:
         if config.corpus is None:
@@ -353,33 +391,23 @@ def _find_sources(config: ReproduceConfig, all_cells: list[Cell]) -> dict[str, s
 
 
 def _select_fixed_settings(config: ReproduceConfig) -> dict:
-    """Select the settings that all cells of a directory share, as JSON values."""
     settings = {name: value for name, value in asdict(config).items() if name not in FREE_SETTINGS}
-    # Record the limits that apply, even if their flags are unset. Without --minutes, the limit is 10 minutes for tables
-    # 5 to 8; older directories contain the same number, because it was the default of the flag then.
+    # Record the limits that apply, even if their flags are unset.
     settings |= {"minutes": config.minutes_per_run, "epochs": config.epochs_per_run}
     return json.loads(json.dumps(settings, default=str))
 
 
 def _claim_directory(config: ReproduceConfig) -> None:
-    """Write the settings to a new directory, or check that they equal the settings of the existing table.
-
-    Raises:
-        BertlabError: the directory contains a table with different settings.
-    """
     path, settings = config.out / "reproduce.json", _select_fixed_settings(config)
     has_results = path.is_file() and any(other != path for other in config.out.iterdir())
     if not has_results:
         _write_json(path, settings)
         return
-    # Directories that were begun before `reproduce` had tables 1 to 4 do not record the flags of these tables.
-    old_settings = {"grid": False, "quick": False} | json.loads(path.read_text())
-    old_settings["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(old_settings.get("optim", {}), OPTIMIZER_KEYS)
+    old_settings = json.loads(path.read_text())
     changed_names = sorted(name for name in settings | old_settings if settings.get(name) != old_settings.get(name))
     if changed_names:
         raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed_names)
 
 
 def _write_json(path: Path, value: dict) -> None:
-    """Write a JSON object to a file, completely or not at all."""
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")

@@ -31,8 +31,7 @@ from bertlab.training.pretraining.metrics import (
 from bertlab.training.pretraining.setup import PretrainingInputs, describe_origin
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import evaluation_bar
-from bertlab.training.run_directory import RunLog, make_run_record
-from bertlab.training.run_settings import CHECKPOINT, GENERATOR
+from bertlab.training.run_directory import CHECKPOINT, GENERATOR, RunLog, make_run_record
 from bertlab.training.trainer import Trainer
 
 # The settings that the model card lists.
@@ -48,16 +47,11 @@ GENERATOR_CARD_SETTINGS = ("generator_size", "replaced_weight")
 class RunArtifacts:
     """Writes the artifacts of a pre-training run between its steps and at its end."""
 
-    config: PretrainConfig
-    """The settings of the run."""
-    inputs: PretrainingInputs
-    """The corpora, the tokenizer and the models of the run."""
-    trainer: Trainer
-    """The trainer, which holds the progress and the weights of the run."""
-    logs: list[RunLog | TensorBoardLog]
-    """The logs to which the rows are written."""
-    notify: Callable[[str], None]
-    """A function that is called with each line for the terminal."""
+    config: PretrainConfig  # the settings of the run
+    inputs: PretrainingInputs  # the corpora, the tokenizer and the models of the run
+    trainer: Trainer  # the trainer, which holds the progress and the weights of the run
+    logs: list[RunLog | TensorBoardLog]  # the logs to which the rows are written
+    notify: Callable[[str], None]  # a function that is called with each line for the terminal
 
     def write_row(self, row: dict) -> None:
         """Write a row to all logs."""
@@ -84,15 +78,15 @@ class RunArtifacts:
         final_model = self.trainer.optimizer.final_model
         # The checkpoint is written last, because it marks the run as finished.
         if get_masked_lm(final_model) is not get_result_model(final_model):
-            self._save_generator(self.config.out / GENERATOR, metrics, num_pairs)
+            own_metrics = {name: value for name, value in metrics.items() if not name.startswith("replaced_")}
+            self._write_checkpoint(
+                self.config.out / GENERATOR, get_masked_lm(final_model), describe_objectives("none"), own_metrics,
+                torch.float16, num_pairs,
+            )  # fmt: skip
         self._save(self.config.out / CHECKPOINT, metrics, num_pairs=num_pairs)
 
     def write_after_divergence(self, error: Diverged) -> Diverged:
-        """Write the last saved weights as a checkpoint.
-
-        Returns:
-            The error to raise, which names the checkpoint if one was written.
-        """
+        """Write the last saved weights as a checkpoint -> the error to raise, which names it."""
         self.write_row({"step": self.trainer.progress.step + 1, "diverged": str(error)})
         if self.trainer.saved_step is not None and distributed.is_main_process():
             last_good = self.config.out / "last-good"
@@ -103,7 +97,6 @@ class RunArtifacts:
         return error
 
     def _evaluate(self, num_pairs: int, is_final: bool = False) -> dict:
-        """Evaluate on held-out pairs, and log the metrics; {} without held-out text or outside the main process."""
         validation, trainer = self.inputs.validation, self.trainer
         if validation is None or not distributed.is_main_process():
             return {}
@@ -126,7 +119,6 @@ class RunArtifacts:
         return metrics
 
     def _predict_samples(self, is_final: bool = False) -> None:
-        """Log the predictions for the masked words of the sample sentences."""
         if not self.inputs.sentences or not distributed.is_main_process():
             return
         optimizer, step = self.trainer.optimizer, self.trainer.progress.step
@@ -138,25 +130,16 @@ class RunArtifacts:
     def _save(
         self, directory: Path, metrics: dict, dtype: torch.dtype = torch.float16, num_pairs: int = DEFAULT_PAIRS
     ) -> None:
-        """Write a checkpoint of the model that the run produces, with its record and model card."""
         model, config = get_result_model(self.trainer.optimizer.final_model), self.config
         objectives = describe_objectives(config.pair_objective, model.config.left_to_right, config.token_objective)
         self._write_checkpoint(directory, model, objectives, metrics, dtype, num_pairs)
 
-    def _save_generator(self, directory: Path, metrics: dict, num_pairs: int) -> None:
-        """Write a checkpoint of the generator; of the metrics, its record has only those of masked tokens."""
-        own_metrics = {name: value for name, value in metrics.items() if not name.startswith("replaced_")}
-        model = get_masked_lm(self.trainer.optimizer.final_model)
-        self._write_checkpoint(directory, model, describe_objectives("none"), own_metrics, torch.float16, num_pairs)
-
     def _write_checkpoint(
         self, directory: Path, model: Bert, objectives: list[str], metrics: dict, dtype: torch.dtype, num_pairs: int
     ) -> None:
-        """Write a checkpoint of `model` with its record and model card; only the main process does this."""
         if not distributed.is_main_process():
             return
         config, tokenizer = self.config, self.inputs.tokenizer
-        predicts_masks = "mlm" in model.head_names and not model.config.left_to_right
         record = make_run_record(
             config,
             self.trainer,
@@ -167,7 +150,7 @@ class RunArtifacts:
             settings=_select_card_settings(config),
             validation=metrics,
             measured_on=self.inputs.validation.source_names if self.inputs.validation else [],
-            cloze=cloze.answer_clozes(model, tokenizer) if predicts_masks else [],
+            cloze=cloze.answer_clozes(model, tokenizer),
             evaluate_command=format_evaluation_command(num_pairs),
             **{"from": describe_origin(config, tokenizer), "before": self.inputs.earlier_runs},
         )
@@ -194,7 +177,6 @@ def _reopen_as_stored(model: nn.Module) -> nn.Module:
 
 
 def _select_card_settings(config: PretrainConfig) -> dict:
-    """Select the settings that the model card lists."""
     settings = {name: getattr(config, name) for name in CARD_SETTINGS if getattr(config, name) is not None}
     for name in ("mask_spans", "mask_copies"):
         if getattr(config, name) != getattr(PretrainConfig, name):

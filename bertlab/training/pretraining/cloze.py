@@ -27,12 +27,9 @@ TOP = 3  # how many predictions are recorded for each [MASK]
 class Cloze:
     """A sentence with one [MASK], and the words that fit there."""
 
-    text: str
-    """The sentence."""
-    fits: tuple[str, ...]
-    """The tokens that count as correct."""
-    kind: str
-    """The kind of knowledge that the sentence tests."""
+    text: str  # the sentence
+    fits: tuple[str, ...]  # the tokens that count as correct
+    kind: str  # the kind of knowledge that the sentence tests
 
 
 @cache
@@ -51,16 +48,7 @@ def select_default_sentences(tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def check_sentences(texts: Sequence[str], tokenizer: Tokenizer, positions: int) -> None:
-    """Check that each sentence has a [MASK] and is not too long for the model.
-
-    Args:
-        texts: the sentences.
-        tokenizer: the tokenizer of the model.
-        positions: the number of positions of the model.
-
-    Raises:
-        TextError: a sentence has no [MASK], or more tokens than the model has positions.
-    """
+    """Raise TextError unless each sentence has a [MASK] and is not too long for the model."""
     for text in texts:
         encoding = tokenizer.encode(text)
         if tokenizer.mask_id not in encoding.ids:
@@ -94,12 +82,12 @@ def predict_masks(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], 
 
 
 def answer_clozes(model: nn.Module, tokenizer: Tokenizer) -> list[dict]:
-    """Predict the masked tokens of all cloze sentences in the language of the vocabulary, for `bertlab.json`.
+    """Predict all cloze sentences in the language of the vocabulary, for `bertlab.json`; [] without masked tokens.
 
-    Returns:
-        The rows of `predict_masks`, with the additional keys `fits`, `kind` and `right` (whether the most probable
-        token fits).
+    The rows of `predict_masks` get `fits`, `kind` and `right` (whether the most probable token fits).
     """
+    if "mlm" not in model.head_names or model.config.left_to_right:
+        return []
     sentences = read_clozes(tokenizer.language)
     rows = predict_masks(model, tokenizer, [cloze.text for cloze in sentences])
     return [

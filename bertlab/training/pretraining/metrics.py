@@ -1,8 +1,4 @@
-"""Evaluate the pre-training objectives on held-out text.
-
-The metrics are masked-token accuracy and loss, pseudo bits per character, next-sentence or sentence-order accuracy, and
-the accuracy, precision and recall of replaced-token detection.
-"""
+"""Evaluate the pre-training objectives on held-out text."""
 
 import math
 from collections.abc import Callable
@@ -50,30 +46,15 @@ def evaluate_pretraining(
 ) -> dict:
     """Evaluate a model on the first pairs of a held-out corpus, with 15 % of the tokens masked.
 
-    The pairs and masks are the same in every evaluation. A left-to-right model predicts every next token instead of
-    masked ones.
+    The pairs and masks are the same in every evaluation. A left-to-right model predicts every next token instead. With
+    the objective "replaced", `model` is a `ReplacedTokenModel`.
 
     Args:
-        model: a model with the output layers of its pre-training objectives.
-        tokenizer: the tokenizer of the model and the corpus.
-        corpus: prepared held-out text.
-        max_pairs: maximum number of pairs, rounded up to whole batches.
-        max_tokens: maximum length of a pair in tokens; by default 128, or the number of the model's positions if that
-            is smaller.
-        batch_size: number of pairs in a batch.
-        pair_objective: the sentence-pair objective of the model.
-        token_objective: the objective for tokens; with "replaced", `model` is a `ReplacedTokenModel`.
-        replaced_weight: the weight of the discriminator's loss.
-        progress: wraps the iterable of batches, as `tqdm` does.
+        max_tokens: maximum length of a pair; by default 128, or the number of the model's positions if smaller.
 
     Returns:
-        masked_accuracy (0..1); mlm_loss (nats per masked token); bits_per_character (see the function of this name); if
-        there is a sentence-pair objective, nsp_accuracy and nsp_loss, or order_accuracy and order_loss; with
-        replaced tokens, replaced_accuracy, replaced_precision, replaced_recall and others (see `ReplacedTokenLoss`);
-        rows, the number of pairs; and masked_tokens, the number of masked tokens.
-
-    Raises:
-        DataError: the corpus has no characters.
+        masked_accuracy (0..1), mlm_loss (nats per masked token), bits_per_character; the metrics of the sentence-pair
+        objective and of `ReplacedTokenLoss`; rows (pairs) and masked_tokens.
     """
     parameter = next(model.parameters())
     rule = MaskRule.for_tokenizer(tokenizer).to(parameter.device)
@@ -125,15 +106,11 @@ def format_metrics(metrics: dict[str, float], step: int) -> str:
 def bits_per_character(nats: float, characters: int) -> float:
     """Compute pseudo bits per character, nats / ln 2 / characters, from the loss of the masked tokens.
 
-    Unlike a loss per token, this measure does not depend on how long the tokens are. Of two vocabularies, it still
-    favours the one that splits more words, because the other tokens of a word stay visible while one is predicted.
+    Unlike a loss per token, it does not depend on how long the tokens are. It favours a vocabulary that splits more
+    words, because the other tokens of a word stay visible while one is predicted.
 
     Args:
-        nats: the loss of all tokens, estimated as the mean loss of the masked tokens times the number of all tokens.
-        characters: the number of characters that these tokens represent.
-
-    Raises:
-        DataError: there are no characters.
+        nats: the mean loss of the masked tokens times the number of all tokens.
 
     >>> bits_per_character(3 * math.log(2), 6)
     0.5

@@ -72,7 +72,7 @@ class PrepareConfig:
     `--weights 2 0.5`, an epoch uses the first TEXT twice, and of the second a random half of the documents, chosen anew
     for each epoch. Default: 1 for each TEXT. Weights affect training only. To change the weights of an existing corpus,
     run the same command with other weights; nothing is tokenised again."""
-    invalid: Annotated[InvalidRowAction, tyro.conf.arg(aliases=("--damaged",))] = "stop"
+    invalid: InvalidRowAction = "stop"
     """What to do about a file or row that is damaged or has no text: stop with an error, or skip it and list it in
     invalid_rows.jsonl."""
     stream: bool = False
@@ -87,11 +87,7 @@ class PrepareConfig:
 
 
 def run(config: PrepareConfig) -> Corpus:
-    """Prepare a corpus, and print its size.
-
-    Raises:
-        BertlabError: two flags contradict each other, or `prepare_corpus` raises an error.
-    """
+    """Prepare a corpus, and print its size."""
     if config.text == (STORY_WORLD,) and not Path(STORY_WORLD).exists():
         return _prepare_stories(config)
     if flags := find_differing_flags(config, PrepareConfig, ("language", "documents")):
@@ -100,7 +96,6 @@ def run(config: PrepareConfig) -> Corpus:
 
 
 def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
-    """Prepare a corpus of texts; `train_options` are further arguments of `Tokenizer.train`."""
     _check_flags(config)
     earlier_facts = read_facts(config.out)
     vocabulary, vocabulary_settings = _choose_vocabulary(config, train_options)
@@ -124,9 +119,7 @@ def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
     if facts["documents"] == 1:
         print("a single document, so no sentence pair combines two documents (in .txt, a blank line ends a document)")
     if invalid := facts["invalid"]:
-        # "damaged.jsonl" is the name that older versions of bertlab gave the file.
-        path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
-        print(f"{invalid:,} invalid rows or files left out{f', all listed in {path}' if path else ''}:")
+        print(f"{invalid:,} invalid rows or files left out, all listed in {config.out / INVALID_ROWS}:")
         print(*(f"  {line}" for line in facts["first_invalid"]), sep="\n")
         if invalid > len(facts["first_invalid"]):
             print("  ...")
@@ -144,7 +137,6 @@ def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
 
 
 def _prepare_stories(config: PrepareConfig) -> Corpus:
-    """Write training and held-out stories to files beside the corpus, prepare both, and return the training corpus."""
     check_limits(config)
     world = StoryWorld(config.language, config.seed)
     stories_directory = config.out.with_name(f"{config.out.name}-stories")
@@ -179,12 +171,10 @@ def held_out_corpus(corpus: Path) -> Path:
 
 
 def _format_weights(facts: dict) -> str:
-    """Format the weights of the texts of a corpus, such as "2 : 0.5"."""
     return " : ".join(f"{weight:g}" for weight in facts.get("weights") or ())
 
 
 def _check_flags(config: PrepareConfig) -> None:
-    """Reject flags for training a vocabulary if `--tokenizer` names one, and `--extend-vocabulary` if it does not."""
     if config.tokenizer is None:
         if config.extend_vocabulary is not None:
             raise DataError("extend-vocabulary-without-tokenizer")
@@ -201,16 +191,7 @@ def _check_flags(config: PrepareConfig) -> None:
 def _choose_vocabulary(
     config: PrepareConfig, train_options: dict
 ) -> tuple[Tokenizer | Callable[[list[Shard]], Tokenizer], dict | None]:
-    """Load the tokenizer that `--tokenizer` names, or make a function that trains one or extends that tokenizer.
-
-    Args:
-        config: the configuration.
-        train_options: further arguments of `Tokenizer.train`.
-
-    Returns:
-        The tokenizer or the function, and the settings of the training (None for an existing tokenizer that is used
-        unchanged).
-    """
+    """Load the tokenizer, or make the function that trains or extends one -> it, and the settings of the training."""
     if config.tokenizer is None:
 
         def train(shards: list[Shard]) -> Tokenizer:
@@ -243,7 +224,6 @@ def _choose_vocabulary(
 
 
 def _load_tokenizer(config: PrepareConfig) -> Tokenizer:
-    """Load the tokenizer of the file, corpus or checkpoint that `--tokenizer` names."""
     if Path(config.tokenizer).is_file():
         return Tokenizer.from_vocab(config.tokenizer, lowercase=not config.cased)
     directory = locate.find(config.tokenizer, needs_weights=False)
@@ -254,9 +234,8 @@ def _load_tokenizer(config: PrepareConfig) -> Tokenizer:
 def _sample_text(shards: list[Shard], column: str, num_characters: int) -> Iterator[str]:
     """Yield about `num_characters` characters from the beginnings of shards, or the whole text if it is shorter.
 
-    Each shard adds to a quota of characters, in proportion to its size. If the quota then exceeds a minimum, the shard
-    is opened and read until the quota is used up. Therefore every long shard is opened, but only some of the
-    small shards, evenly spaced.
+    Each shard adds to a quota of characters, in proportion to its size. Once the quota exceeds a minimum, the shard is
+    read until it is used up. So every long shard is opened, but only some of the small ones, evenly spaced.
     """
     size, minimum = sum(shard.size for shard in shards), num_characters / MAX_SAMPLE_SHARDS
     characters_per_byte = num_characters / size if size > num_characters else math.inf

@@ -1,12 +1,10 @@
 """`bertlab pretrain`: train a BERT on a prepared corpus, with masked tokens and a sentence-pair objective.
 
-A run is one directory: run.json (its settings), log.jsonl (a row per step), state.safetensors (the state from which it
-is resumed), snapshots/ (checkpoints at log-spaced steps) and checkpoint/ (the result). With replaced-token detection,
-generator/ is the checkpoint of the generator.
+A run is one directory: run.json, log.jsonl, state.safetensors (from which it is resumed), snapshots/ and checkpoint/;
+with replaced-token detection also generator/.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +19,12 @@ from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES
 from bertlab.text.pretraining.corpus import read_facts
 from bertlab.text.pretraining.masking import MaskRule
 from bertlab.text.pretraining.sampler import LongPairs, PairSampler
-from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged
 from bertlab.training.pretraining.artifacts import RunArtifacts
-from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, PretrainConfig
+from bertlab.training.pretraining.config import RANDOM_INIT_SETTINGS, RECIPES, PretrainConfig
 from bertlab.training.pretraining.prepare import STORY_WORLD, PrepareConfig, held_out_corpus
 from bertlab.training.pretraining.prepare import run as prepare
-from bertlab.training.pretraining.recipes import RECIPES
 from bertlab.training.pretraining.setup import open_inputs
 from bertlab.training.pretraining.tensorboard import TensorBoardLog
 from bertlab.training.progress import print_result, show_progress
@@ -44,29 +40,18 @@ STORY_VOCABULARY = 2048
 def pretrain(config: PretrainConfig, notify: Callable[[str], None] = lambda line: None) -> Iterator[StepReport]:
     """Train, yielding a report for each step; the result is in `config.out`/checkpoint when the iterator ends.
 
-    If the run diverges, the last saved weights are written to `config.out`/last-good.
-
-    Args:
-        config: the settings.
-        notify: receives lines for a terminal: metrics during the run, sample predictions, and a note if the run is
-            resumed (and at which step) or already finished.
+    If the run diverges, the last saved weights are written to `config.out`/last-good. `notify` receives lines for a
+    terminal: metrics, sample predictions, and whether the run is resumed or already finished.
 
     Raises:
         Diverged: the loss is not finite, or has risen and stays high.
-        BertlabError: a setting is invalid, a corpus has a different vocabulary, the directory contains a different run,
-            the run is in progress in another process, or there is too little memory.
     """
-    with ExitStack() as resources, devices.explain_out_of_memory():
-        yield from _pretrain(config, notify, resources)
-
-
-def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: ExitStack) -> Iterator[StepReport]:
-    """Do the work of `pretrain`, which closes `resources` at the end and so unlocks the run directory."""
     _check_settings(config)
     device = prepare_machine(config)
     if config.corpus is None:
         config = _use_stories(config)
-    inputs = open_inputs(config)
+    with devices.explain_out_of_memory():
+        inputs = open_inputs(config)
     batches = PairSampler(
         inputs.corpus.enlarge_blocks(config.batch_size * config.max_tokens),
         inputs.tokenizer,
@@ -81,46 +66,51 @@ def _pretrain(config: PretrainConfig, notify: Callable[[str], None], resources: 
         pairs_only_share=0.0 if config.pair_objective == "none" else config.pairs_only_share,
         mask_copies=config.mask_copies,
     )
-    rule, left_to_right = _make_mask_rule(config, inputs.tokenizer).to(device), inputs.model.config.left_to_right
+    shares = {"mask_share": config.mask_share, "random_share": config.random_share}
+    rule = MaskRule.for_tokenizer(
+        inputs.tokenizer, config.chosen_share, config.whole_word, config.mask_spans, **shares
+    ).to(device)
+    left_to_right, teacher = inputs.model.config.left_to_right, inputs.teacher
     loss = PretrainingLoss(
-        rule, config.pair_objective, left_to_right, inputs.teacher, config.teacher_share, config.teacher_cosine
+        rule, config.pair_objective, left_to_right, teacher, config.teacher_share, config.teacher_cosine
     )
     loss = TOKEN_OBJECTIVES[config.token_objective].make_loss(loss, config.replaced_weight)
-    trainer, log = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint, resources)
-    if inputs.teacher:
-        inputs.teacher.to(trainer.device, trainer.dtype)
-    if is_finished(config, trainer):
-        report_finished(config, trainer, "pretraining", notify)
+    opened_run = open_run(config, inputs.model, batches, loss, config.steps, inputs.fingerprint)
+    with devices.explain_out_of_memory(), opened_run as (trainer, log):
+        if teacher:
+            teacher.to(trainer.device, trainer.optimizer.dtype)
+        if is_finished(config, trainer):
+            report_finished(config, trainer, "pretraining", notify)
+            distributed.leave_process_group()
+            return
+        report_resumed(config, trainer, notify)
+        is_main = distributed.is_main_process()
+        if is_main and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
+            notify("--validation is the training corpus, so its metrics are not those of held-out text")
+        logs = [log]
+        if is_main and config.tensorboard:
+            logs.append(TensorBoardLog(config.out / "tensorboard", trainer.saved_step))
+        artifacts = RunArtifacts(config, inputs, trainer, logs, notify)
+        if trainer.progress.step == 0:
+            artifacts.write_after_step(0)
+        try:
+            with trainer.save_on_interrupt():
+                for report in trainer:
+                    artifacts.write_row(report.make_log_row())
+                    artifacts.write_after_step(report.step)
+                    with trainer.defer_signals():
+                        yield report
+        except Diverged as error:
+            error = artifacts.write_after_divergence(error)
+            # torchrun ends all processes as soon as one has ended, so each process waits here for the others.
+            distributed.leave_process_group()
+            raise error from None
+        artifacts.write_after_run()
         distributed.leave_process_group()
-        return
-    report_resumed(config, trainer, notify)
-    if distributed.is_main_process() and inputs.validation and inputs.validation.facts == inputs.corpus.facts:
-        notify("--validation is the training corpus, so its metrics are not those of held-out text")
-    logs = [log]
-    if config.tensorboard and distributed.is_main_process():
-        logs.append(TensorBoardLog(config.out / "tensorboard", trainer.saved_step))
-    artifacts = RunArtifacts(config, inputs, trainer, logs, notify)
-    if trainer.progress.step == 0:
-        artifacts.write_after_step(0)
-    try:
-        with trainer.save_on_interrupt():
-            for report in trainer:
-                artifacts.write_row(report.make_log_row())
-                artifacts.write_after_step(report.step)
-                # A signal that arrives while the caller processes the report is handled after the next step.
-                with trainer.signals.defer():
-                    yield report
-    except Diverged as error:
-        error = artifacts.write_after_divergence(error)
-        # torchrun ends all processes as soon as one has ended, so each process waits here for the others.
-        distributed.leave_process_group()
-        raise error from None
-    artifacts.write_after_run()
-    distributed.leave_process_group()
 
 
 def _use_stories(config: PretrainConfig) -> PretrainConfig:
-    """Return the settings with the corpora of generated stories, which are generated and prepared on first use."""
+    """Use generated stories, which are prepared on first use."""
     if distributed.is_main_process() and read_facts(DEFAULT_CORPUS) is None:
         prepare(PrepareConfig(text=(STORY_WORLD,), out=DEFAULT_CORPUS, vocab_size=STORY_VOCABULARY))
     distributed.broadcast(0)  # the other processes wait for the main process
@@ -128,13 +118,14 @@ def _use_stories(config: PretrainConfig) -> PretrainConfig:
 
 
 def _check_settings(config: PretrainConfig) -> None:
-    """Raise BertlabError if a setting is out of its range, or if settings contradict each other."""
     check_limits(config)
     if config.mask_share + config.random_share > 1 + 1e-9:
         raise BertlabError("mask-shares-too-large")
     if config.new_vocabulary and config.from_ is None:
         raise BertlabError("new-vocabulary-without-from")
-    if config.from_ is not None and (unused_flags := _find_random_init_flags(config)):
+    defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
+    unused_flags = find_differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
+    if config.from_ is not None and unused_flags:
         raise BertlabError("from-with-random-init-flags", flags=unused_flags)
     _check_token_objective(config)
     teacher_flags = find_differing_flags(config, PretrainConfig, ("teacher_share", "teacher_cosine"))
@@ -145,7 +136,7 @@ def _check_settings(config: PretrainConfig) -> None:
 
 
 def _check_token_objective(config: PretrainConfig) -> None:
-    """Check that the family can store the objective's output layer, and that the other settings suit the objective."""
+    """Check that the family can store the output layer, and that the other settings suit the objective."""
     if not TOKEN_OBJECTIVES[config.token_objective].has_generator:
         if unused_flags := find_differing_flags(config, PretrainConfig, ("generator_size", "replaced_weight")):
             raise BertlabError("generator-flags-without-generator", flags=unused_flags)
@@ -158,12 +149,6 @@ def _check_token_objective(config: PretrainConfig) -> None:
         raise BertlabError("token-objective-unsupported", objective=config.token_objective, family=config.family)
 
 
-def _find_random_init_flags(config: PretrainConfig) -> list[str]:
-    """Find the random-initialisation flags that were set to something other than the recipe's values."""
-    defaults = RECIPES.get(config.recipe, PretrainConfig)(corpus=config.corpus, out=config.out)
-    return find_differing_flags(config, defaults, RANDOM_INIT_SETTINGS)
-
-
 def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
     """Choose the number of data-loader workers of this process."""
     if config.loader_workers is not None:
@@ -172,12 +157,6 @@ def resolve_loader_workers(config: PretrainConfig, device: torch.device) -> int:
         return 0
     # Each worker builds global batches but uses only the rows of its process, so more processes need more workers.
     return max(2, min(2 * distributed.world_size(), distributed.cores_per_process()))
-
-
-def _make_mask_rule(config: PretrainConfig, tokenizer: Tokenizer) -> MaskRule:
-    """Make the rule that chooses the tokens to predict and replaces them."""
-    shares = {"mask_share": config.mask_share, "random_share": config.random_share}
-    return MaskRule.for_tokenizer(tokenizer, config.chosen_share, config.whole_word, config.mask_spans, **shares)
 
 
 def run(config: PretrainConfig) -> None:

@@ -22,7 +22,7 @@ from bertlab.text.tokenizers.extension import is_extension
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import cloze
 from bertlab.training.pretraining.config import PretrainConfig
-from bertlab.training.run_settings import CHECKPOINT, GENERATOR
+from bertlab.training.run_directory import CHECKPOINT, GENERATOR
 
 # Keys of `bertlab.json` whose values are summed over all runs that trained the weights.
 SUMMED_FIELDS = ("steps", "tokens", "training_minutes")
@@ -32,20 +32,14 @@ SUMMED_FIELDS = ("steps", "tokens", "training_minutes")
 class PretrainingInputs:
     """The corpora, tokenizer and models of a pre-training run."""
 
-    corpus: Corpus
-    """The training text."""
-    tokenizer: Tokenizer
-    """The tokenizer of the corpus; the model uses the same one."""
-    model: Bert | ReplacedTokenModel
-    """The model to train, with random weights or those of a checkpoint."""
-    validation: Corpus | None
-    """Held-out text with the same vocabulary; None if there is none."""
-    teacher: Bert | None
-    """The teacher of distillation, with the same vocabulary; None without distillation."""
+    corpus: Corpus  # the training text
+    tokenizer: Tokenizer  # the tokenizer of the corpus; the model uses the same one
+    model: Bert | ReplacedTokenModel  # the model to train, with random weights or those of a checkpoint
+    validation: Corpus | None  # held-out text with the same vocabulary; None if there is none
+    teacher: Bert | None  # the teacher of distillation, with the same vocabulary; None without distillation
     sentences: tuple[str, ...]
     """Sentences whose [MASK] tokens are predicted during the run, to show the progress; () for none."""
-    earlier_runs: dict
-    """The totals of the earlier runs that trained the initial weights, see `_sum_earlier_runs`."""
+    earlier_runs: dict  # the totals of the earlier runs that trained the initial weights, see `_sum_earlier_runs`
 
     @property
     def fingerprint(self) -> dict:
@@ -62,11 +56,7 @@ class PretrainingInputs:
 
 
 def open_inputs(config: PretrainConfig) -> PretrainingInputs:
-    """Open the corpora and checkpoints that a configuration names.
-
-    Raises:
-        BertlabError: one of them is missing or has a different vocabulary, or a model has too few positions.
-    """
+    """Open the corpora and checkpoints that a configuration names."""
     corpus = Corpus.open(config.corpus)
     tokenizer = Tokenizer.load(config.corpus / "tokenizer")
     model = _set_attention_direction(_make_model(config, tokenizer), config)
@@ -79,7 +69,10 @@ def open_inputs(config: PretrainConfig) -> PretrainingInputs:
     predicts_masks = not model.config.left_to_right
     if config.teacher and not predicts_masks:
         raise BertlabError("teacher-of-left-to-right")
-    teacher = _load_teacher(config, tokenizer, max_pair_tokens) if config.teacher else None
+    teacher = None
+    if config.teacher:
+        error = BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
+        teacher = open_teacher(config.teacher, "mlm", tokenizer, max_pair_tokens, error).model
     if config.teacher_cosine and teacher.config.hidden_size != model.config.hidden_size:
         sizes = {"hidden": model.config.hidden_size, "teacher_hidden": teacher.config.hidden_size}
         raise BertlabError("teacher-cosine-of-other-size", **sizes)
@@ -110,11 +103,7 @@ def describe_origin(config: PretrainConfig, tokenizer: Tokenizer) -> str:
 
 
 def load_generator(discriminator: checkpoint.Checkpoint) -> Bert:
-    """Load the generator that a discriminator was pre-trained with; it is in the same run directory.
-
-    Raises:
-        BertlabError: there is no generator, or its embeddings are not those of the discriminator.
-    """
+    """Load the generator that a discriminator was pre-trained with, from the same run directory."""
     path = discriminator.path.parent / GENERATOR
     if discriminator.path.name != CHECKPOINT or not path.is_dir():
         raise BertlabError("generator-missing", checkpoint=discriminator.name)
@@ -128,22 +117,16 @@ def load_generator(discriminator: checkpoint.Checkpoint) -> Bert:
 
 def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     """Make a model with random weights, or load one from a checkpoint."""
-    dropout = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout}
     heads = list_pretraining_heads(config.pair_objective, config.token_objective)
     if config.from_ is None:
         sizes = _choose_sizes(config)
         sizes = sizes.replace(
-            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id,
-            initializer_range=_choose_initializer_range(config, sizes.hidden_size), **dropout,
+            vocab_size=tokenizer.vocab_size, pad_token_id=tokenizer.pad_id, hidden_dropout=config.dropout,
+            attention_dropout=config.dropout, initializer_range=_choose_initializer_range(config, sizes.hidden_size),
         )  # fmt: skip
-        model = FastBert(change_family(sizes, config.family), heads=heads)
-        if config.start in ("neighbours", "matches"):
-            if not supports_local_attention_init(model.config):
-                raise BertlabError("start-unsupported", start=config.start, family=config.family)
-            initialise_local_attention(model)
-        if config.start == "matches" and config.pair_objective == "next" and model.config.type_vocab_size > 1:
-            initialise_matching_head(model)
-        return model
+        return _initialise_model(
+            change_family(sizes, config.family), heads, config.start, compares_sentences=config.pair_objective == "next"
+        )
     loaded = checkpoint.load(config.from_, heads=heads)
     if config.new_vocabulary:
         return _replace_dropout(replace_vocabulary(loaded, tokenizer, heads), config.dropout)
@@ -154,8 +137,19 @@ def _make_model(config: PretrainConfig, tokenizer: Tokenizer) -> Bert:
     return _replace_dropout(loaded.model, config.dropout)
 
 
+def _initialise_model(config: ModelConfig, heads: tuple[str, ...], start: str, *, compares_sentences: bool) -> Bert:
+    """Make a model with the initial weights that `start` names."""
+    model = FastBert(config, heads=heads)
+    if start in ("neighbours", "matches"):
+        if not supports_local_attention_init(config):
+            raise BertlabError("start-unsupported", start=start, family=config.model_type)
+        initialise_local_attention(model)
+    if start == "matches" and compares_sentences and config.type_vocab_size > 1:
+        initialise_matching_head(model)
+    return model
+
+
 def _add_generator(discriminator: Bert, config: PretrainConfig) -> ReplacedTokenModel:
-    """Make a generator with random weights, and combine it with the discriminator."""
     sizes = make_generator_config(discriminator.config, config.generator_size)
     sizes = sizes.replace(initializer_range=_choose_initializer_range(config, sizes.hidden_size))
     generator = FastBert(sizes, heads=("mlm",))
@@ -165,19 +159,16 @@ def _add_generator(discriminator: Bert, config: PretrainConfig) -> ReplacedToken
 
 
 def _choose_initializer_range(config: PretrainConfig, hidden_size: int) -> float:
-    """Return the standard deviation of the initial weights: that of `--init`, or a default for the hidden size."""
     return config.init or round(0.8 / hidden_size**0.5, 4)
 
 
 def _choose_sizes(config: PretrainConfig) -> ModelConfig:
-    """Take the sizes of the preset, except those that the configuration sets."""
     sizes = {"num_layers": config.layers, "num_heads": config.attention_heads, "hidden_size": config.hidden}
     sizes["intermediate_size"] = 4 * config.hidden if config.hidden else None
     return get_preset(config.preset).replace(**{name: size for name, size in sizes.items() if size})
 
 
 def _replace_dropout(model: Bert, dropout: float) -> Bert:
-    """Copy a model with a different dropout rate."""
     config = model.config.replace(hidden_dropout=dropout, attention_dropout=dropout)
     new_model = FastBert(config, heads=model.head_names)
     new_model.load_state_dict(model.state_dict())
@@ -185,12 +176,6 @@ def _replace_dropout(model: Bert, dropout: float) -> Bert:
 
 
 def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
-    """Make attention causal if the configuration or the checkpoint requires it.
-
-    Raises:
-        BertlabError: attention is to be causal, but there is a sentence-pair objective, or checkpoints of this family
-            cannot record causal attention.
-    """
     if config.left_to_right and "left_to_right" not in model.config.hf_fields:
         raise BertlabError("left-to-right-unsupported", family=model.config.model_type)
     model.config = model.config.replace(left_to_right=config.left_to_right or model.config.left_to_right)
@@ -199,17 +184,8 @@ def _set_attention_direction(model: Bert, config: PretrainConfig) -> Bert:
     return model
 
 
-def _load_teacher(config: PretrainConfig, tokenizer: Tokenizer, max_pair_tokens: int) -> Bert:
-    """Open the teacher of distillation, and check that its vocabulary and positions suit the corpus."""
-    vocabulary_error = BertlabError("teacher-vocabulary-differs", teacher=config.teacher, corpus=config.corpus)
-    return open_teacher(config.teacher, "mlm", tokenizer, max_pair_tokens, vocabulary_error).model
-
-
 def _sum_earlier_runs(config: PretrainConfig) -> dict:
-    """Sum the steps, tokens and minutes of all runs that trained the initial weights, and list their data.
-
-    The result is empty if there were no such runs, or if the checkpoint does not record their totals.
-    """
+    """Sum the runs that trained the initial weights, and list their data; {} if none are recorded."""
     record = {} if config.from_ is None else checkpoint.read_record(config.from_)
     if any(type(record.get(name)) not in (int, float) for name in SUMMED_FIELDS):
         return {}

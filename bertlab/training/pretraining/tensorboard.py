@@ -7,15 +7,7 @@ from bertlab.training.pretraining.cloze import format_predictions
 
 
 class TensorBoardLog:
-    """Writes the rows of a log to event files.
-
-    Args:
-        path: the directory of the event files.
-        step: the last saved step of the run; TensorBoard hides existing events after it. None hides all of them.
-
-    Raises:
-        BertlabError: the package tensorboard is not installed.
-    """
+    """Writes the rows of a log to event files; TensorBoard hides existing events after the last saved `step`."""
 
     def __init__(self, path: Path, step: int | None):
         try:
