@@ -56,7 +56,6 @@ _OLD_NAMES = {"shipped": "find_shipped_checkpoints"}  # older public name -> pub
 
 
 def __getattr__(name: str):
-    """Import a public name when it is first used, because the import of torch takes seconds."""
     name = _OLD_NAMES.get(name, name)
     if name in __all__:
         return getattr(import_module(_MODULES.get(name, _DEFAULT_MODULE)), name)
@@ -64,5 +63,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    """List all public names, including those that are not imported yet."""
     return sorted({*globals(), *__all__})

@@ -22,30 +22,21 @@ PathLike = str | Path
 class PreparedCorpus:
     """The result of `prepare`."""
 
-    path: Path
-    """The directory of the corpus, which `pretrain` takes."""
+    path: Path  # the directory of the corpus, which `pretrain` takes
     documents: int
-    """The number of documents."""
-    tokens: int
-    """The number of tokens, without [CLS] and [SEP]."""
+    tokens: int  # the number of tokens, without [CLS] and [SEP]
     characters: int
-    """The number of characters."""
 
 
 @dataclass(frozen=True)
 class TrainingResult:
     """The result of `pretrain` or `finetune`."""
 
-    run: Path
-    """The run directory, with settings, log and snapshots."""
-    checkpoint: Path
-    """The directory of the trained checkpoint."""
-    steps: int
-    """The number of training steps, including those before the run was resumed."""
-    tokens: int
-    """The number of training tokens, without padding."""
-    metrics: Mapping[str, float]
-    """The metrics on held-out data, by name; {} if there was no held-out data."""
+    run: Path  # the run directory, with settings, log and snapshots
+    checkpoint: Path  # the directory of the trained checkpoint
+    steps: int  # the number of training steps, including those before the run was resumed
+    tokens: int  # the number of training tokens, without padding
+    metrics: Mapping[str, float]  # the metrics on held-out data, by name; {} if there was no held-out data
 
     def load(self) -> "Session":
         """Open the trained checkpoint."""
@@ -58,8 +49,7 @@ class TrainingResult:
 class EvaluationResult:
     """The result of `evaluate`."""
 
-    metrics: Mapping[str, float]
-    """The metrics by name, including the number of examples."""
+    metrics: Mapping[str, float]  # the metrics by name, including the number of examples
 
 
 def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpus:
@@ -157,16 +147,7 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
 
 
 def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
-    """Make a configuration from keyword arguments.
-
-    A string is converted to a path if the field is a path, and a list is converted to a tuple. A dictionary changes
-    fields of a nested configuration.
-
-    Args:
-        config_class: the dataclass of the configuration.
-        build: a function that makes the configuration with other defaults; None to call `config_class`.
-        settings: the values of the fields.
-    """
+    """Make a configuration: strings become paths, lists become tuples, dictionaries change nested configurations."""
     from bertlab.config.limits import check_limits
     from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 
@@ -186,12 +167,10 @@ def _make_configuration(config_class: type, build: Callable[..., object] | None 
 
 
 def _takes_path(hint: object) -> bool:
-    """Whether a field with this type hint takes a path, so that a string must be converted to one."""
     return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
 
 
 def _read_result(run_directory: Path) -> TrainingResult:
-    """Read the result of a finished run."""
     checkpoint = run_directory / "checkpoint"
     record = json.loads((checkpoint / "bertlab.json").read_text(encoding="utf-8"))
     return TrainingResult(run_directory, checkpoint, record["steps"], record["tokens"], record["validation"])

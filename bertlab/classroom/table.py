@@ -13,17 +13,7 @@ MAX_MINUTES = 600  # how long a lesson or a step may take, in minutes
 
 
 class Table:
-    """A table of a lesson file. Each of its errors contains the file, the place and the field.
-
-    Args:
-        path: the file.
-        place: the location of the table in the file, such as "step 3".
-        content: the table.
-        fields: the names of the fields that it may have.
-
-    Raises:
-        DataError: `content` is not a table, or has an unknown field.
-    """
+    """A table of a lesson file. Each of its errors contains the file, the place ("step 3") and the field."""
 
     def __init__(self, path: Path, place: Message, content: object, fields: tuple[str, ...]):
         self.path, self.place = path, place

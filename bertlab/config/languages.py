@@ -44,15 +44,12 @@ LOCALES = Path(__file__).parent.parent / "locales"
 class Language:
     """An interface language, with the content of its `language.toml`."""
 
-    code: str
-    """The name of the directory, an ISO 639 code ("en")."""
-    name: str
-    """The name of the language in the language itself ("English")."""
+    code: str  # the name of the directory, an ISO 639 code ("en")
+    name: str  # the name of the language in the language itself ("English")
     script: str
     """A regular expression that matches the letters of a writing system that only this language uses; "" if there is
     none."""
     directory: Path
-    """The directory of its files."""
     answer_normaliser: str = ""
     """How answers in this language are normalised before they are compared: a key of `tasks.span.metrics.NORMALISERS`.
     "" if no published evaluation program covers the language; answers are then not scored."""
@@ -78,7 +75,6 @@ class Message:
     """A message that is stored as an id with parameters, and rendered when the language of the reader is known.
 
     Args:
-        id: the id of a message in the catalogues.
         params: its parameters. Another `Message` or a `BertlabError` is rendered in the same language.
 
     >>> str(Message("text-empty"))
@@ -89,7 +85,6 @@ class Message:
         self.id, self.params = id, params
 
     def render(self, language: str = DEFAULT) -> str:
-        """Return the message in a language."""
         return render(self.id, language, **self.params)
 
     def __str__(self) -> str:
@@ -154,7 +149,6 @@ def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[s
     Args:
         task_type: a name of `tasks.registry.TASK_TYPES`, or "comparison"; for a type without checkpoints of its own,
             the pre-trained ones are returned.
-        language: the language of the texts; for an unknown code only the English checkpoints are returned.
 
     >>> rank_shipped_checkpoints("span", "ko"), rank_shipped_checkpoints("masked_lm")
     (('korquad', 'squad'), ('strongest', 'scratch'))
@@ -182,12 +176,7 @@ def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
     """Return a message in a language, or in English if that language lacks it.
 
     Args:
-        id: the id of the message in the catalogues.
-        language: a code of `languages()`.
         params: the parameters of the message. Lists are joined by commas.
-
-    Raises:
-        LookupError: neither catalogue has this id.
 
     >>> render("text-too-long", "en", tokens=70, limit=64)
     'the text has 70 tokens, but the model reads at most 64: shorten the text'
@@ -212,10 +201,6 @@ def render_all(language: str, /, *ids: str) -> tuple[str, ...]:
 
 def read_data(name: str, language: str) -> dict:
     """Read a TOML file of a language, or the English file if the language lacks it.
-
-    Args:
-        name: the name of the file without its suffix ("examples").
-        language: the code of the language; an unknown code means English.
 
     >>> list(read_data("question_words", "en"))[:2]
     ['how many', 'why']
@@ -247,7 +232,6 @@ def _find_locale_roots() -> list[Path]:
 
 @cache
 def _load_bundle(code: str):
-    """Load the messages of a language as a `FluentBundle`; None if there is no such language."""
     from fluent.runtime import FluentBundle, FluentResource  # imported here: `import bertlab` is 0.05 s faster
 
     if code not in languages():

@@ -30,9 +30,6 @@ PRESETS = {
 def get_preset(name: str) -> ModelConfig:
     """Return the configuration of a published size.
 
-    Raises:
-        BertlabError: there is no preset of this name.
-
     >>> get_preset("mini").num_layers
     4
     """
@@ -52,7 +49,6 @@ def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
     The width of the embeddings stays the same, because the generator shares the discriminator's embeddings.
 
     Args:
-        config: the configuration of the discriminator.
         size: the hidden size, number of heads and feed-forward width of the generator, relative to the discriminator's.
 
     Source: Clark et al. 2020, arXiv 2003.10555, section 3.2.

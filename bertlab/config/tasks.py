@@ -15,19 +15,14 @@ from bertlab.config.languages import Message
 class TaskSpec:
     """A task: its type, the source of its data, and the columns of its rows."""
 
-    kind: str
-    """The task type, a name of `tasks.registry.TASK_TYPES`."""
+    kind: str  # the task type, a name of `tasks.registry.TASK_TYPES`
     hub_id: str
     """The data set on the hub: "owner/name", followed by ":configuration" and "@revision" if needed; "" if it is not on
     the hub."""
-    language: str
-    """The language of the texts ("en"); "" if unknown."""
-    metrics: tuple[str, ...]
-    """The names of its metrics. The first one is used to compare runs."""
-    source: str
-    """The publication that defines the task and its metrics."""
-    unanswerable: bool = False
-    """Whether some questions have no answer."""
+    language: str  # the language of the texts ("en"); "" if unknown
+    metrics: tuple[str, ...]  # the names of its metrics. The first one is used to compare runs
+    source: str  # the publication that defines the task and its metrics
+    unanswerable: bool = False  # whether some questions have no answer
     text: tuple[str, ...] = ()
     """The columns of the input, in an order that depends on the task type. For most types: the text or the two texts.
     Multiple choice: the context, then one column with a list of choices or one column for each choice. Tagging: the
@@ -39,18 +34,14 @@ class TaskSpec:
     labels: tuple[str, ...] = ()
     """The labels in the order of their numbers in the data; () if the column contains names, or if the labels of the
     task type have no names (values, choices, spans)."""
-    id: str = "id"
-    """The column of the unique id of every row; "" if there is none."""
-    validation: tuple[str, ...] = ("validation",)
-    """The splits to evaluate on."""
-    test: tuple[str, ...] = ("test",)
-    """The test splits, which often have no labels, for example in GLUE."""
+    id: str = "id"  # the column of the unique id of every row; "" if there is none
+    validation: tuple[str, ...] = ("validation",)  # the splits to evaluate on
+    test: tuple[str, ...] = ("test",)  # the test splits, which often have no labels, for example in GLUE
     submission: tuple[str, ...] = ()
     """The names of the submission files that the benchmark expects, one for each test split."""
     submits_label_names: bool = False
     """Whether the submission files contain the names of the labels instead of their numbers."""
-    unit: Literal["word", "character"] = "word"
-    """The unit of text that has one tag."""
+    unit: Literal["word", "character"] = "word"  # the unit of text that has one tag
 
     @property
     def names(self) -> bool:
@@ -63,7 +54,6 @@ class TaskSpec:
         return self.choice_prefix_column
 
     def replace(self, **changes) -> "TaskSpec":
-        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
 
@@ -76,16 +66,7 @@ def _make_glue_task(
     source: str,
     **fields,
 ) -> TaskSpec:
-    """Make a task of GLUE.
-
-    Args:
-        name: the configuration of the data set.
-        text: the columns of the texts.
-        metrics: the metrics, the main one first.
-        labels: the labels in the order of their numbers.
-        file: the name of the submission file, without ".tsv".
-        source: the publication of the task.
-        fields: other fields of `TaskSpec`.
+    """Make a task of GLUE; `file` is the name of its submission file without ".tsv".
 
     Source: Wang et al. 2018 (arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1.
     """
@@ -236,9 +217,6 @@ def register_task(name: str, spec: TaskSpec) -> None:
 
 def get_task(name: str) -> TaskSpec:
     """Return a task of the catalogue by its name.
-
-    Raises:
-        BertlabError: there is no such task, or it is excluded.
 
     >>> get_task("squad").kind
     'span'

@@ -29,16 +29,7 @@ OLD_SETTINGS = {"damaged": "invalid"}
 
 
 def read_facts(directory: str | Path) -> dict | None:
-    """Read the facts about a corpus (its settings and its numbers of documents and tokens) from `corpus.json`.
-
-    Fields that had other names until version 0.1 get their current names.
-
-    Returns:
-        the content; None if the file does not exist.
-
-    Raises:
-        DataError: the file is damaged.
-    """
+    """Read the facts about a corpus from `corpus.json`: settings, numbers of documents and tokens. None without it."""
     path = Path(directory) / "corpus.json"
     if not path.is_file():
         return None
@@ -53,7 +44,6 @@ def read_facts(directory: str | Path) -> dict | None:
 
 
 def _has_valid_fields(facts: object) -> bool:
-    """Whether the content of a corpus.json has all required fields with the right types."""
     if not isinstance(facts, dict) or not isinstance(settings := facts.get("settings"), dict):
         return False
     sources, weights = settings.get("sources"), facts.get("weights", [])
@@ -73,20 +63,12 @@ class Corpus:
     rows: datasets.Dataset
     """One row per document: `input_ids`, `segment_lengths` (tokens of each segment; here a segment is a sentence),
     `source` (a name) and `nth` (the index of this source in the sources and weights of corpus.json)."""
-    facts: dict
-    """The content of corpus.json, with current names."""
-    block_size: int = 2048
-    """The maximum number of documents in a block. Pairs are made and shuffled within a block."""
+    facts: dict  # the content of corpus.json, with current names
+    block_size: int = 2048  # the maximum number of documents in a block. Pairs are made and shuffled within a block
 
     @classmethod
     def open(cls, directory: str | Path) -> "Corpus":
-        """Open a prepared corpus and check its files against their checksums.
-
-        Corpora in the format that was used until version 0.1 have no checksums.
-
-        Raises:
-            DataError: the directory is not a prepared corpus, or it is damaged.
-        """
+        """Open a prepared corpus and check its files against their checksums."""
         path = Path(directory)
         if (facts := read_facts(path)) is None:
             raise DataError("corpus-not-found", path=directory)
@@ -106,25 +88,15 @@ class Corpus:
 
     @property
     def source_names(self) -> list[str]:
-        """The names of the sources of the corpus, without their directories."""
         return [Path(source).name for source in self.facts["settings"]["sources"]]
 
     def check_vocabulary(self, tokenizer: Tokenizer, directory: str | Path, owner: str | Path) -> None:
-        """Check that the corpus was tokenised with this vocabulary, so that its ids mean the same tokens.
-
-        Args:
-            directory: the directory of this corpus, for the message.
-            owner: the checkpoint of the tokenizer, for the message.
-
-        Raises:
-            DataError: the corpus was tokenised with another vocabulary.
-        """
+        """Raise DataError unless the corpus was tokenised with this vocabulary."""
         if self.facts["settings"].get("vocabulary") != tokenizer.digest:
             raise DataError("corpus-vocabulary-differs", path=directory, owner=owner)
 
     @property
     def num_blocks(self) -> int:
-        """The number of blocks."""
         return -(-len(self.rows) // self.block_size)
 
     def enlarge_blocks(self, batch_tokens: int) -> "Corpus":
@@ -165,9 +137,6 @@ class Corpus:
 
         Returns:
             int64 [D]; None if every document is used once.
-
-        Raises:
-            DataError: corpus.json has fewer weights than sources.
         """
         weights = np.array(self.facts.get("weights", [1.0]))
         if (weights == 1).all():

@@ -17,10 +17,7 @@ def assemble_inputs(
     """Build [CLS] A [SEP] B [SEP], or [CLS] A [SEP] if B is empty, for several pairs at once.
 
     Args:
-        documents: the documents of the pairs.
-        pairs: the pairs.
         rows: the indices of the pairs to build, int [B].
-        tokenizer: the tokenizer of the documents.
         max_tokens: T, the length of every row with padding.
     """
     cls_id, sep_id, pad_id = tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id

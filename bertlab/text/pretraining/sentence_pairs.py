@@ -29,10 +29,10 @@ IS_NEXT, NOT_NEXT = 0, 1  # the labels of next-sentence prediction
 IN_ORDER, SWAPPED = 0, 1  # the labels of sentence-order prediction
 MIN_DOCUMENTS = 16  # sources with fewer documents share one pool from which random Bs come
 
+# next-sentence prediction, sentence-order prediction, or no sentence-pair objective
 PairObjectiveName = Literal["next", "order", "none"]
-"""Next-sentence prediction, sentence-order prediction, or no sentence-pair objective."""
+# where in its document a random B begins: anywhere, or at the same relative position as the B that it replaces
 RandomBPosition = Literal["any", "same"]
-"""Where in its document a random B begins: anywhere, or at the same relative position as the B that it replaces."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,11 @@ class Documents:
     """Consecutive documents of a prepared corpus, concatenated into one array."""
 
     tokens: np.ndarray
-    """The token ids of all documents."""
-    sentence_start: np.ndarray
-    """Where each sentence begins in `tokens`, and where the last one ends: S + 1 positions."""
+    sentence_start: np.ndarray  # where each sentence begins in `tokens`, and where the last one ends: S + 1 positions
     document_start: np.ndarray
     """Where each document begins in `sentence_start`, and where the last one ends: D + 1 positions."""
     source_D: np.ndarray
-    """The index of each document's source."""
-    original_D: np.ndarray
-    """An index that identifies each document; all copies of a document share it."""
+    original_D: np.ndarray  # an index that identifies each document; all copies of a document share it
 
     def __len__(self) -> int:
         return len(self.source_D)
@@ -80,19 +76,12 @@ class Pairs:
     """E sentence pairs, as positions in `Documents.tokens`."""
 
     a_start_E: np.ndarray
-    """Where A begins."""
     a_length_E: np.ndarray
-    """The number of tokens in A."""
     b_start_E: np.ndarray
-    """Where B begins."""
-    b_length_E: np.ndarray
-    """The number of tokens in B; 0 without a second sentence."""
-    label_E: np.ndarray
-    """`IS_NEXT` or `NOT_NEXT`; in sentence-order prediction, `IN_ORDER` or `SWAPPED`."""
-    document_a_E: np.ndarray
-    """The index of the document that A comes from."""
-    document_b_E: np.ndarray
-    """The index of the document that B comes from."""
+    b_length_E: np.ndarray  # the number of tokens in B; 0 without a second sentence
+    label_E: np.ndarray  # `IS_NEXT` or `NOT_NEXT`; in sentence-order prediction, `IN_ORDER` or `SWAPPED`
+    document_a_E: np.ndarray  # the index of the document that A comes from
+    document_b_E: np.ndarray  # the index of the document that B comes from
 
     def __len__(self) -> int:
         return len(self.label_E)
@@ -109,9 +98,7 @@ def make_pairs(
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
     Args:
-        documents: the documents to cut.
         max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
-        rng: the random number generator.
         short_probability: the probability that all pairs of a document get the same random shorter length.
         pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
             a B from another document of the same source, and the replaced B is used for the next pair. If there is no
@@ -204,10 +191,6 @@ def _find_candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.nda
     """Find the documents that each document's random Bs may come from.
 
     These are the documents of its group. Groups with fewer than `MIN_DOCUMENTS` documents are combined into one.
-
-    Args:
-        original_D: the field of `Documents`.
-        group_D: the group of each document, by source and by whether it has one sentence.
     """
     _, first_copies = np.unique(original_D, return_index=True)
     count_G = np.bincount(group_D[first_copies])
@@ -276,16 +259,10 @@ def _draw_span(
     """Choose consecutive whole sentences of a document at random.
 
     Args:
-        cuts: where each sentence of the document begins, then where the document ends.
-        length: the number of tokens to choose.
         is_minimum: whether to choose at least `length` tokens, if the document has so many; if False, as close to
             `length` as possible.
-        rng: the random number generator.
         position: where to begin, as a share of the document; earlier if too little would follow. 1: the span ends
             with the document. None: anywhere.
-
-    Returns:
-        The position of the first token, and the position after the last.
     """
     # the index of the last sentence at which a span of this length can begin
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)

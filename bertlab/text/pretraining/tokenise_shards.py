@@ -34,20 +34,13 @@ class Counts:
     """Counts of a shard or of the whole corpus."""
 
     documents: int = 0
-    """The number of tokenised documents."""
     tokens: int = 0
-    """The number of tokens."""
     characters: int = 0
-    """The number of characters."""
-    bytes: int = 0
-    """The number of bytes of the text in UTF-8."""
-    invalid: int = 0
-    """The number of rows and files that could not be used and were left out."""
-    first_invalid: list[DataError] = field(default_factory=list)
-    """The errors of the first five of these rows and files."""
+    bytes: int = 0  # the number of bytes of the text in UTF-8
+    invalid: int = 0  # the number of rows and files that could not be used and were left out
+    first_invalid: list[DataError] = field(default_factory=list)  # the errors of the first five of these rows and files
 
     def add(self, other: "Counts") -> None:
-        """Add the counts of another shard."""
         for name in ("documents", "tokens", "characters", "bytes", "invalid"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first_invalid = (self.first_invalid + other.first_invalid)[:5]
@@ -58,17 +51,11 @@ class TokenisationJob:
     """The settings that every process needs."""
 
     tokenizer: Tokenizer
-    """The tokenizer."""
     build_directory: Path
-    """The directory in which the corpus is built."""
     column: str
-    """The column that holds the text."""
     seed: int
-    """The seed of the order of documents."""
     skip_invalid: bool
-    """Whether to skip invalid rows instead of stopping."""
     num_buckets: int
-    """The number of buckets, the files to which documents are assigned at random (see `prepare_corpus`)."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -91,23 +78,16 @@ class TokenisationJob:
         return "uint16" if self.tokenizer.vocab_size <= 1 << 16 else "int32"
 
     def make_bucket_path(self, index: int) -> str:
-        """Return the path of the file with the documents of the bucket that has this index."""
         return str(self.build_directory / f"bucket-{index}.arrow")
 
     def make_shard_path(self, index: int) -> str:
-        """Return the path of the file with the documents of the shard that has this index."""
         return str(self.build_directory / f"shard-{index}.arrow")
 
 
 def tokenise_shards(
     job: TokenisationJob, shards: list[Shard], workers: int
 ) -> Iterator[tuple[list[int], list[DataError], Counts]]:
-    """Tokenise all shards.
-
-    Yields:
-        For each shard, in order: the bucket of each record batch in its file, the errors of its invalid rows, and its
-        counts.
-    """
+    """Yield for each shard: the bucket of each record batch in its file, the errors of its invalid rows, its counts."""
     workers = max(1, min(workers, len(shards)))
     if workers == 1:
         _set_job(job)
@@ -124,26 +104,16 @@ _job: TokenisationJob  # the job of this process, see `_set_job`
 
 
 def _set_job(job: TokenisationJob) -> None:
-    """Set the job whose shards this process tokenises, so that it is not sent again with every shard."""
     global _job
     _job = job
 
 
 def _start_worker(job: TokenisationJob) -> None:
-    """Set up a worker process for a job."""
     worker_process.set_up()
     _set_job(job)
 
 
 def _tokenise_shard(indexed_shard: tuple[int, Shard]) -> tuple[list[int], list[DataError], Counts]:
-    """Tokenise one shard into a file of record batches.
-
-    Args:
-        indexed_shard: the index of the shard, and the shard.
-
-    Returns:
-        The bucket of each record batch in the file, the errors of invalid rows, and the counts.
-    """
     index, shard = indexed_shard
     rng = np.random.default_rng([_job.seed, index])
     counts, buckets, errors = Counts(), [], []
@@ -171,7 +141,6 @@ def _tokenise_shard(indexed_shard: tuple[int, Shard]) -> tuple[list[int], list[D
 
 
 def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
-    """Group texts into lists of bounded size, so that memory depends on neither the number nor the length of texts."""
     batch, num_characters = [], 0
     for text in texts:
         batch.append(text)
@@ -204,7 +173,6 @@ def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
 
 
 def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:
-    """Group sentences into lists of about `BATCH_CHARACTERS` characters."""
     group, num_characters = [], 0
     for sentence in sentences:
         group.append(sentence)

@@ -52,8 +52,6 @@ def build_backend(
     """Build BERT's tokenizer for a list of tokens.
 
     Args:
-        vocab: the tokens in the order of their ids.
-        lowercase: whether texts are converted to lower case.
         strip_accents: whether "é" becomes "e"; None for the same as `lowercase`.
         split_chinese: whether each Chinese character is a word of its own.
         max_word_chars: a longer word becomes [UNK].
@@ -75,7 +73,7 @@ def build_backend(
 
 
 def open_backend(directory: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:
-    """Build the backend of a checkpoint's tokenizer; the arguments and errors are those of `Tokenizer.load`."""
+    """Build the backend of a checkpoint's tokenizer; see `Tokenizer.load`."""
     if (directory / "tokenizer.json").is_file():
         return read_backend(directory / "tokenizer.json", max_word_chars)
     if not (directory / "vocab.txt").is_file():
@@ -97,11 +95,7 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
     """Build the tokenizer that a tokenizer.json describes.
 
     Args:
-        path: the file.
         max_word_chars: a longer word becomes [UNK]; None keeps the value of the file.
-
-    Raises:
-        CheckpointError: the file is damaged, or describes a tokenizer that no supported model family uses.
     """
     data = read_json_object(path)
     model = data.get("model")
@@ -125,11 +119,7 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
 
 
 def read_vocab(path: Path) -> list[str]:
-    """Read the tokens of a vocab.txt, one per line; the id of a token is the index of its line, from 0.
-
-    Raises:
-        CheckpointError: the file is missing, empty, not UTF-8, repeats a token or lacks a special one.
-    """
+    """Read the tokens of a vocab.txt, one per line; the id of a token is the index of its line, from 0."""
     text = read_text(path)
     # `splitlines` would also split at U+2028 and similar characters, which are tokens in some vocabularies.
     vocab = text.rstrip("\n").split("\n") if text.strip() else []
@@ -144,11 +134,7 @@ def read_vocab(path: Path) -> list[str]:
 
 
 def read_settings(path: Path) -> dict[str, bool | None]:
-    """Read the normalisation settings that a tokenizer_config.json contains; {} if the file does not exist.
-
-    Raises:
-        CheckpointError: the file is damaged, or a setting is not true, false or null.
-    """
+    """Read the normalisation settings that a tokenizer_config.json contains; {} if the file does not exist."""
     if not path.is_file():
         return {}
     fields = read_json_object(path)
@@ -181,21 +167,19 @@ def translate_failures(id: str, error_type: type[BertlabError], **params: object
 
 
 def _check_ids(path: Path, vocab: object) -> None:
-    """Raise CheckpointError if a vocabulary is not a dictionary: token -> id."""
     ids = vocab.values() if isinstance(vocab, dict) else ()
     if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
 
 
 def _check_settings(path: Path, model: dict, validity: dict[str, bool]) -> None:
-    """Raise CheckpointError for an invalid setting of a model; `validity` has True for each valid setting."""
+    """`validity` has True for each valid setting."""
     for name, is_valid in validity.items():
         if not is_valid:
             raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
 
 
 def _check_wordpiece(path: Path, model: dict) -> None:
-    """Raise CheckpointError if a WordPiece model has invalid fields."""
     _check_ids(path, model.get("vocab"))
     max_chars = model.get("max_input_chars_per_word", 100)
     validity = {
@@ -207,7 +191,6 @@ def _check_wordpiece(path: Path, model: dict) -> None:
 
 
 def _check_bpe(path: Path, model: dict) -> None:
-    """Raise CheckpointError if a BPE model has invalid fields."""
     _check_ids(path, model.get("vocab"))
     merges = model.get("merges")
     if not isinstance(merges, list) or not all(
@@ -226,7 +209,6 @@ def _check_bpe(path: Path, model: dict) -> None:
 
 
 def _check_unigram(path: Path, model: dict) -> None:
-    """Raise CheckpointError if a Unigram model has invalid fields."""
     vocab = model.get("vocab")
     if not (
         isinstance(vocab, list)
@@ -241,15 +223,12 @@ def _check_unigram(path: Path, model: dict) -> None:
     _check_settings(path, model, {"unk_id": unk_id is None or (type(unk_id) is int and 0 <= unk_id < len(vocab))})
 
 
+# type of a tokenizer model -> the function that checks it
 MODEL_CHECKS = {"WordPiece": _check_wordpiece, "BPE": _check_bpe, "Unigram": _check_unigram}
-"""Type of a tokenizer model -> the function that checks it."""
 
 
 def _check_normalizer(path: Path, fields: dict) -> None:
-    """Raise CheckpointError if a normaliser could make texts much longer.
-
-    The type of the normaliser is Replace or Precompiled (a table of SentencePiece).
-    """
+    """Raise CheckpointError if a normaliser could make texts much longer."""
     type_name = fields["type"]
     if type_name == "Replace":
         content, pattern = fields.get("content"), fields.get("pattern")
@@ -290,10 +269,6 @@ def _check_part(path: Path, part: str, fields: object, accepted_types: set[str],
     """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported.
 
     Args:
-        path: the file, for the message.
-        part: the part of the tokenizer.json, a key of `PARTS`.
-        fields: the description of the component, which should be an object.
-        accepted_types: the accepted types of the component.
         is_member: whether the component is a member of a "Sequence"; such a member may not be a "Sequence" itself.
     """
     type_name = fields.get("type") if isinstance(fields, dict) else None
@@ -314,6 +289,5 @@ def _check_part(path: Path, part: str, fields: object, accepted_types: set[str],
 
 
 def _shorten_value(value: object) -> str:
-    """Format a value of a file for an error message, in at most 40 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -27,12 +27,6 @@ def learn_vocabulary(
     """Learn a vocabulary and return its tokens in the order of their ids.
 
     The same texts in the same order give the same tokens.
-
-    Args: see `Tokenizer.train`.
-
-    Raises:
-        DataError: there is no text; stripping accents would split Hangul syllables; or the vocabulary is too
-            small for the alphabet.
     """
     texts = iter(texts)
     sample = list(_take_characters(texts, SAMPLE_CHARACTERS))
