@@ -52,11 +52,9 @@ _MODULES = {
     "default_checkpoint": "bertlab.tasks.registry",
     "find_shipped_checkpoints": "bertlab.checkpoints.locate",
 }
-_OLD_NAMES = {"shipped": "find_shipped_checkpoints"}  # older public name -> public name
 
 
 def __getattr__(name: str):
-    name = _OLD_NAMES.get(name, name)
     if name in __all__:
         return getattr(import_module(_MODULES.get(name, _DEFAULT_MODULE)), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -136,7 +136,6 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
     from bertlab.training import evaluate as evaluate_module
 
     source = None if checkpoint is None else str(checkpoint)
-    task = settings.pop("what", task)  # the older name of the parameter
     config = _make_configuration(evaluate_module.EvaluateConfig, task=task, checkpoint=source, **settings)
     if config.record:
         from bertlab.checkpoints.checkpoint import read_record
@@ -149,9 +148,7 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
 def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
     """Make a configuration: strings become paths, lists become tuples, dictionaries change nested configurations."""
     from bertlab.config.limits import check_limits
-    from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 
-    settings = rename_keys(settings, SETTING_KEYS)
     hints = get_type_hints(config_class)
     nested_settings = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
     for name, value in settings.items():

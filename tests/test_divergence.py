@@ -309,7 +309,7 @@ def test_a_state_without_a_detector_can_be_resumed(corpus, tmp_path):
     list(itertools.islice(pretrain(config), 6))
     with safe_open(path, framework="pt") as file:
         values = json.loads(file.metadata()["trainer"])
-    assert len(values.pop("watch")["losses"]) == 5
+    assert len(values.pop("divergence")["losses"]) == 5
     save_file(load_file(path), path, metadata={"trainer": json.dumps(values)})
     list(pretrain(config))
     assert losses(tmp_path / "run") == expected

@@ -55,16 +55,6 @@ def test_a_lesson_is_read_with_addresses_copied_from_a_browser(write):
     assert (second.page, second.address, second.question.answer) == ("start", "", 3.5)
 
 
-def test_a_lesson_with_old_page_names_is_read(write):
-    content = LESSON.replace(
-        'page = "/"', 'page = "http://192.168.0.7:8501/question?question=Who%3F&passage=Rain+fell."'
-    )
-    lesson = read_lesson(write(content.replace("minutes = 45", 'minutes = 45\nnext = ["question", "depth"]')), PAGES)
-    assert lesson.steps[1].page == "answer"
-    assert dict(lesson.steps[1].parameters) == {"question": "Who?", "passage": "Rain fell."}
-    assert lesson.next_pages == ("answer", "logit-lens")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "id", "field"),
     [

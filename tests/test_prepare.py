@@ -466,36 +466,6 @@ def test_a_corpus_prepared_from_the_hub_opens_without_the_hub(config, tmp_path, 
     assert token_ids(run(config)) == expected
 
 
-def test_a_corpus_of_an_early_version_still_opens(config, tmp_path):
-    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(20))),)))
-    expected = token_ids(corpus)
-    old = tmp_path / "old"
-    corpus.rows.remove_columns("nth").save_to_disk(str(old / "rows"))
-    facts = {**corpus.facts, "settings": {k: corpus.facts["settings"][k] for k in ("sources", "column", "seed")}}
-    del facts["weights"]
-    (old / "corpus.json").write_text(json.dumps(facts))
-    assert token_ids(Corpus.open(old)) == expected
-    assert token_ids(run(replace(config, text=tuple(facts["settings"]["sources"]), out=old))) == expected
-    assert (old / "rows" / "state.json").is_file()
-
-
-def test_a_corpus_with_old_field_names_is_opened(config, tmp_path, capsys):
-    """The fields `damaged` and `damages` were renamed; the same command still opens its corpus."""
-    path = jsonl(tmp_path / "a.jsonl", [*stories(9), ""])
-    config = replace(config, text=(str(path),), invalid="skip")
-    run(config)
-    facts = json.loads((config.out / "corpus.json").read_text())
-    facts |= {"damages": facts.pop("invalid"), "damaged": facts.pop("first_invalid")}
-    facts["settings"]["damaged"] = facts["settings"].pop("invalid")
-    del facts["checksums"]
-    (config.out / "corpus.json").write_text(json.dumps(facts))
-    capsys.readouterr()
-    assert run(config).facts["invalid"] == 1
-    assert "(prepared earlier)" in capsys.readouterr().out
-    with raises_error(DataError, "corpus-differs", changes=["--invalid"]):
-        run(replace(config, invalid="stop"))
-
-
 @pytest.mark.parametrize(
     "content",
     ["[]", "{}", "[" * 10**6, '{"settings": []}', '{"settings": {"sources": [1]}, "documents": 1, "tokens": 1}'],

@@ -887,44 +887,6 @@ def test_settings_out_of_range_print_one_line(corpus, tmp_path, capsys, flags):
     assert not (tmp_path / "run").exists()
 
 
-OLD_RUN = {"made_of": "data_fingerprint", "precision_begun": "initial_precision"}
-OLD_SETTINGS = {
-    "second": "pair_objective", "then_tokens": "final_max_tokens", "then_share": "final_share", "mask": "chosen_share",
-    "unmasked_share": "pairs_only_share",
-}  # fmt: skip
-OLD_OPTIM = {"clip": "max_grad_norm", "method": "name"}
-OLD_LOG = {"rate": "learning_rate", "norm": "gradient_norm", "waited": "data_seconds", "watched": "samples"}
-
-
-def renamed(row: dict, names: dict) -> dict:
-    """A row with the old names of its keys; `names` maps old to new."""
-    old_names = {new: old for old, new in names.items()}
-    return {old_names.get(key, key): value for key, value in row.items()}
-
-
-def test_a_run_with_the_old_keys_continues(corpus, tmp_path):
-    """run.json, log.jsonl and state.safetensors as they were written before their keys were renamed."""
-    optim = OptimConfig(lr=1e-3, name="muon", ema=0.9)
-    list(pretrain(settings(corpus, tmp_path / "whole", optim=optim)))
-    config = settings(corpus, tmp_path / "run", optim=optim)
-    list(itertools.islice(pretrain(config), 7))
-    run = json.loads((config.out / "run.json").read_text())
-    run = renamed(run, OLD_RUN | OLD_SETTINGS) | {"optim": renamed(run["optim"], OLD_OPTIM)}
-    assert {"made_of", "precision_begun", *OLD_SETTINGS} < run.keys()
-    (config.out / "run.json").write_text(json.dumps(run))
-    rows = [json.dumps(renamed(row, OLD_LOG)) for row in rows_of(config.out)]
-    (config.out / "log.jsonl").write_text("\n".join(rows) + "\n")
-    tensors, values = run_state.read_state(config.out / "state.safetensors")
-    tensors = {key.replace("momentum_buffer.", "momentum."): tensor for key, tensor in tensors.items()}
-    run_state.write_state(config.out / "state.safetensors", tensors, values)
-    list(pretrain(config))
-    assert losses(config.out) == losses(tmp_path / "whole")
-    log = history.read_log(config.out)
-    assert all("learning_rate" in row for row in log if "loss" in row)
-    assert any("samples" in row for row in log if row["step"] == 0)
-    assert history.read_settings(config.out)["optim"]["name"] == "muon"
-
-
 def test_a_damaged_state_is_refused(corpus, tmp_path):
     config = settings(corpus, tmp_path / "run", steps=2)
     list(pretrain(config))

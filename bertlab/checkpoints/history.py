@@ -19,7 +19,6 @@ import numpy as np
 from bertlab.checkpoints.assets import find_asset_directory
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
-from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
 # Names in a run directory: the settings, the log, the directories of the snapshots and of the result. `RECORD` is a
 # file in each snapshot and in the result.
@@ -107,10 +106,7 @@ def is_run(directory: Path) -> bool:
 
 def read_settings(run: Path) -> dict:
     """Read the settings of a run from run.json; {} if the file is missing or damaged."""
-    settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS | SETTING_KEYS)
-    if isinstance(settings.get("optim"), dict):
-        settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
-    return settings
+    return _read_json(run / SETTINGS)
 
 
 def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
@@ -166,7 +162,7 @@ def read_log(run: Path) -> list[dict]:
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and is_number(row.get("step")):
-            rows.append(rename_keys(row, LOG_KEYS))
+            rows.append(row)
     return rows
 
 

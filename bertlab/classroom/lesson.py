@@ -38,7 +38,6 @@ from bertlab.classroom.table import Table
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
 from bertlab.config.languages import DEFAULT, Message, languages
-from bertlab.config.renamed_keys import RENAMED_PAGES
 
 KINDS = ("choices", "number", "word")  # the kinds of questions, by what a student enters as the answer
 MAX_WORD_LENGTH = 40  # characters; the rest of a longer guess is not stored
@@ -212,7 +211,6 @@ def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dic
     """Split the address of a step, which may be copied from a browser, into the name of the page and its parameters."""
     parts = urlsplit(step.read_text("page"))
     page = parts.path.strip("/") or "start"
-    page = RENAMED_PAGES.get(page, page)
     if pages is not None and page not in pages:
         raise step.make_error("page", Message("lesson-expected-page", pages=sorted(pages)))
     parameters = dict(parse_qsl(parts.query, keep_blank_values=True))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import RENAMED_PAGES
 
 MAX_CHOICES = 8  # how many choices a question may have
 MAX_MINUTES = 600  # how long a lesson or a step may take, in minutes
@@ -70,7 +69,7 @@ class Table:
         """Read a list of page names; () if the field is missing. If `pages` is None, the names are not checked."""
         values = self.content.get(name, [])
         is_list = isinstance(values, list) and all(isinstance(value, str) for value in values)
-        names = tuple(RENAMED_PAGES.get(value, value) for value in values) if is_list else ()
+        names = tuple(values) if is_list else ()
         if not is_list or (pages is not None and not set(names) <= set(pages)):
             raise self.make_error(name, Message("lesson-expected-pages", pages=sorted(pages or ())))
         return names

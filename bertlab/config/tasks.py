@@ -43,16 +43,6 @@ class TaskSpec:
     """Whether the submission files contain the names of the labels instead of their numbers."""
     unit: Literal["word", "character"] = "word"  # the unit of text that has one tag
 
-    @property
-    def names(self) -> bool:
-        """The old name of `submits_label_names`."""
-        return self.submits_label_names
-
-    @property
-    def start(self) -> str:
-        """The old name of `choice_prefix_column`."""
-        return self.choice_prefix_column
-
     def replace(self, **changes) -> "TaskSpec":
         return replace(self, **changes)
 
@@ -206,6 +196,7 @@ TASKS = {
     ),
 }  # fmt: skip
 
+CUSTOM_TASK = "custom"  # the name of a task that the user describes by flags
 # task that bertlab leaves out on purpose -> the reason
 EXCLUDED_TASKS = {"wnli": Message("task-excluded-wnli")}
 

@@ -16,9 +16,8 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import find_differing_flags
-from bertlab.config.renamed_keys import CUSTOM_TASK
 from bertlab.tasks.distillation import add_teacher
-from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
+from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type, make_task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
@@ -124,14 +123,10 @@ class FinetuneConfig(TaskFlags, RunConfig):
     grid_epochs: Annotated[tuple[float, ...], tyro.conf.arg(metavar="NUMBER ...")] = ()
     """Numbers of epochs to try. With --grid, they replace the paper's."""
 
-    def __post_init__(self):
-        if is_custom(self.task):  # replaces the old name of custom tasks, so that older runs can be resumed
-            object.__setattr__(self, "task", CUSTOM_TASK)
-
     @property
     def name(self) -> str:
         """The task, as written on the command line."""
-        return f"{CUSTOM_TASK} --type {self.kind}" if is_custom(self.task) else self.task
+        return f"{CUSTOM_TASK} --type {self.kind}" if self.task == CUSTOM_TASK else self.task
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.renamed_keys import OPTIMIZER_STATE_KEYS
 from bertlab.training.devices import is_bfloat16_faster
 from bertlab.training.muon import Muon
 
@@ -246,7 +245,7 @@ class Optimizer:
         for key, tensor in tensors.items():
             kind, _, name = key.partition(".")
             if name in saved_tensors:
-                saved_tensors[name][OPTIMIZER_STATE_KEYS.get(kind, kind)] = tensor
+                saved_tensors[name][kind] = tensor
         for name, p in zip(self.names, self.master_weights, strict=True):
             p.data.copy_(saved_tensors[name].pop("weight"))
         optimizer_states = {

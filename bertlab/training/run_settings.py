@@ -16,14 +16,6 @@ from bertlab.checkpoints.files import CONFIG
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import (
-    CUSTOM_TASK,
-    OLD_CUSTOM_TASK,
-    OPTIMIZER_KEYS,
-    RUN_KEYS,
-    SETTING_KEYS,
-    rename_keys,
-)
 from bertlab.training.optimizers import OptimConfig, Precision, resolve_precision
 from bertlab.training.run_state import read_values
 
@@ -97,7 +89,7 @@ def claim_run(config, device: torch.device, fingerprint: dict, steps: int | None
 
 
 def read_settings(directory: Path) -> dict:
-    """Read run.json, and rename the keys of older versions of bertlab.
+    """Read run.json.
 
     Raises:
         BertlabError: the file is damaged.
@@ -109,10 +101,6 @@ def read_settings(directory: Path) -> dict:
         settings = None
     if not isinstance(settings, dict) or not isinstance(settings.get("optim"), dict):
         raise BertlabError("run-settings-damaged", path=path, directory=directory)
-    settings = rename_keys(settings, RUN_KEYS | SETTING_KEYS)
-    if settings.get("task") == OLD_CUSTOM_TASK:
-        settings["task"] = CUSTOM_TASK
-    settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
     return settings
 
 

@@ -18,7 +18,6 @@ from torch import nn
 
 from bertlab.config.errors import BertlabError, CheckpointError, first_line
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import DETECTOR_KEYS, POSITION_KEYS, rename_keys
 from bertlab.nn.fast.model import compile_layers
 from bertlab.training import devices, distributed
 from bertlab.training.divergence import Diverged, DivergenceDetector
@@ -306,11 +305,10 @@ class Trainer:
 
     def _collect_loop_state(self) -> tuple[dict, dict[str, torch.Tensor]]:
         """Collect JSON values (progress, position in the data, divergence detector), and the random state (tensors)."""
-        # "place" and "watch" are old names: the keys stay the same, so that the states of older runs can be read.
         values = {
             "progress": asdict(self.progress),
-            "place": asdict(self.batches.position),
-            "watch": asdict(self.divergence_detector),
+            "position": asdict(self.batches.position),
+            "divergence": asdict(self.divergence_detector),
         }
         random_state = {"rng": torch.get_rng_state()}
         if self.device.type == "cuda":
@@ -334,10 +332,8 @@ class Trainer:
             self.optimizer.restore(tensors)
             self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            # Early versions of bertlab saved no detector.
-            detector_state = rename_keys(values.get("watch", {}), DETECTOR_KEYS)
-            self.divergence_detector = DivergenceDetector(**detector_state)
-            self.batches.position = type(self.batches.position)(**rename_keys(values["place"], POSITION_KEYS))
+            self.divergence_detector = DivergenceDetector(**values["divergence"])
+            self.batches.position = type(self.batches.position)(**values["position"])
             torch.set_rng_state(tensors["rng"])
             if "rng.cuda" in tensors and self.device.type == "cuda":
                 torch.cuda.set_rng_state(tensors["rng.cuda"])

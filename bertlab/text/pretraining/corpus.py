@@ -23,9 +23,6 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # if a block has exactly 16 batches, that is one pair in 32 on average.
 MIN_BATCHES = 16
 CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file of rows
-# old name (until version 0.1) -> current name: of fields of corpus.json, and of members of its field `settings`
-OLD_NAMES = {"damages": "invalid", "damaged": "first_invalid"}
-OLD_SETTINGS = {"damaged": "invalid"}
 
 
 def read_facts(directory: str | Path) -> dict | None:
@@ -39,8 +36,7 @@ def read_facts(directory: str | Path) -> dict | None:
         raise DataError("corpus-facts-damaged", path=path, directory=directory) from None
     if not _has_valid_fields(facts):
         raise DataError("corpus-facts-damaged", path=path, directory=directory)
-    facts = {"invalid": 0, "first_invalid": []} | {OLD_NAMES.get(name, name): value for name, value in facts.items()}
-    return facts | {"settings": {OLD_SETTINGS.get(name, name): value for name, value in facts["settings"].items()}}
+    return facts
 
 
 def _has_valid_fields(facts: object) -> bool:
@@ -48,7 +44,7 @@ def _has_valid_fields(facts: object) -> bool:
         return False
     sources, weights = settings.get("sources"), facts.get("weights", [])
     return (
-        all(type(facts.get(name)) is int for name in ("documents", "tokens"))
+        all(type(facts.get(name)) is int for name in ("documents", "tokens", "invalid"))
         and isinstance(sources, list)
         and all(isinstance(source, str) for source in sources)
         and isinstance(weights, list)
@@ -63,7 +59,7 @@ class Corpus:
     rows: datasets.Dataset
     """One row per document: `input_ids`, `segment_lengths` (tokens of each segment; here a segment is a sentence),
     `source` (a name) and `nth` (the index of this source in the sources and weights of corpus.json)."""
-    facts: dict  # the content of corpus.json, with current names
+    facts: dict  # the content of corpus.json
     block_size: int = 2048  # the maximum number of documents in a block. Pairs are made and shuffled within a block
 
     @classmethod
@@ -72,8 +68,6 @@ class Corpus:
         path = Path(directory)
         if (facts := read_facts(path)) is None:
             raise DataError("corpus-not-found", path=directory)
-        if (path / "rows" / "state.json").is_file():  # the format until version 0.1
-            return cls(datasets.load_from_disk(str(path / "rows")), facts)
         files = sorted((path / "rows").glob("*.arrow"))
         if not files:
             raise DataError("corpus-rows-missing", path=directory)

@@ -15,7 +15,6 @@ from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.limits import check_limits
-from bertlab.config.renamed_keys import OPTIMIZER_KEYS, rename_keys
 from bertlab.config.tasks import get_task
 from bertlab.nn.bilstm import BertBiLSTM
 from bertlab.tasks.registry import TASK_TYPES
@@ -374,7 +373,7 @@ def _claim_directory(config: ReproduceConfig) -> None:
         return
     # Directories that were begun before `reproduce` had tables 1 to 4 do not record the flags of these tables.
     old_settings = {"grid": False, "quick": False} | json.loads(path.read_text())
-    old_settings["optim"] = asdict(ORIGINAL_OPTIM) | rename_keys(old_settings.get("optim", {}), OPTIMIZER_KEYS)
+    old_settings["optim"] = asdict(ORIGINAL_OPTIM) | old_settings.get("optim", {})
     changed_names = sorted(name for name in settings | old_settings if settings.get(name) != old_settings.get(name))
     if changed_names:
         raise BertlabError("reproduce-other-settings", directory=config.out, changed=changed_names)

@@ -124,9 +124,7 @@ def _prepare_texts(config: PrepareConfig, **train_options: object) -> Corpus:
     if facts["documents"] == 1:
         print("a single document, so no sentence pair combines two documents (in .txt, a blank line ends a document)")
     if invalid := facts["invalid"]:
-        # "damaged.jsonl" is the name that older versions of bertlab gave the file.
-        path = next((path for name in (INVALID_ROWS, "damaged.jsonl") if (path := config.out / name).exists()), None)
-        print(f"{invalid:,} invalid rows or files left out{f', all listed in {path}' if path else ''}:")
+        print(f"{invalid:,} invalid rows or files left out, all listed in {config.out / INVALID_ROWS}:")
         print(*(f"  {line}" for line in facts["first_invalid"]), sep="\n")
         if invalid > len(facts["first_invalid"]):
             print("  ...")
