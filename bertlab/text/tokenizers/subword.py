@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tokenizers import models
+
 from bertlab.config.errors import TextError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import detect_language
 from bertlab.text.tokenizers.encoding import MASK
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
-from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.text.tokenizers.wordpiece import TOKENIZER_CLASSES, Tokenizer
 
 SPACE = "Ġ"  # the first character of a byte-level token that follows a space
 
@@ -121,6 +123,9 @@ class SubwordTokenizer(Tokenizer):
         """Replace "[MASK]" with the vocabulary's own mask token."""
         # "<mask>" has as many characters as "[MASK]", so offsets stay valid
         return text.replace(MASK, self.special.mask) if isinstance(text, str) else text
+
+
+TOKENIZER_CLASSES |= {models.BPE: SubwordTokenizer, models.Unigram: SubwordTokenizer}
 
 
 def _skip_spaces(text: str, start: int, end: int) -> tuple[int, int]:

@@ -97,7 +97,7 @@ class Tokenizer:
                 one of the five special tokens.
         """
         backend = open_backend(Path(directory), max_word_chars)
-        return select_tokenizer_class(backend)(backend)
+        return TOKENIZER_CLASSES.get(type(backend.model), Tokenizer)(backend)
 
     @classmethod
     def from_vocab(
@@ -372,11 +372,8 @@ class Tokenizer:
         return add_layout(self.special, self.cls_id, self.sep_id, a, b)
 
 
-def select_tokenizer_class(backend: tokenizers.Tokenizer) -> type[Tokenizer]:
-    """Return the class for a tokenizer of the `tokenizers` library."""
-    from bertlab.text.tokenizers.subword import SubwordTokenizer  # that module imports this one
-
-    return Tokenizer if isinstance(backend.model, tokenizers.models.WordPiece) else SubwordTokenizer
+# type of a model of the `tokenizers` library -> the class for it, if that is not `Tokenizer`
+TOKENIZER_CLASSES: dict[type, type[Tokenizer]] = {}
 
 
 def _encode_ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
