@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.cells import cell_len
 
-from bertlab.config.text_table import format_table, measure_display_width
+from bertlab.config.text_table import format_table
 from bertlab.views.numbers import percent
 from bertlab.views.token_labels import token_labels
 
@@ -79,9 +80,9 @@ def shorten(text: str, width: int) -> str:
     >>> shorten("a green teapot", 8)
     'a green…'
     """
-    if measure_display_width(text) <= width:
+    if cell_len(text) <= width:
         return text
-    while measure_display_width(text) > width - 1:
+    while cell_len(text) > width - 1:
         text = text[:-1]
     return f"{text}…"
 
