@@ -1,8 +1,6 @@
 """The commands `prepare`, `pretrain`, `finetune` and `evaluate` as functions that return dataclasses.
 
-Keyword arguments are the fields of the commands' configurations (`PrepareConfig`, `PretrainConfig`, `FinetuneConfig`,
-`EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. Errors are of the
-type `BertlabError`; their message is one line.
+Keyword arguments are the fields of the commands' configurations, which `bertlab COMMAND --help` documents.
 """
 
 import dataclasses
@@ -57,12 +55,8 @@ def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpu
 
     Args:
         text: files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids.
-        out: the directory of the corpus. If it already contains a corpus with these settings, that corpus is opened.
         settings: other fields of `PrepareConfig`, such as `vocab_size`, `cased`, `tokenizer` or
             `extend_vocabulary`.
-
-    Raises:
-        BertlabError: the text cannot be read, or the corpus cannot be written.
     """
     from bertlab.training.pretraining.prepare import PrepareConfig, run
 
@@ -76,12 +70,8 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     Args:
         corpus: the directory that `prepare` wrote. None for generated stories, which are prepared in runs/story-world;
             if `settings` names no recipe, the recipe is then "stories".
-        out: the run directory.
         settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
             may be a dictionary of the optimiser settings to change.
-
-    Raises:
-        BertlabError: the corpus or the settings cannot be used, or training diverged.
     """
     from bertlab.config.presets import list_pretrainable_families
     from bertlab.training.pretraining.config import PretrainConfig
@@ -107,13 +97,9 @@ def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **setti
     Args:
         task: the name of a task ("sst2"), or "custom" for your own data; `settings` then contains its type (`kind`) and
             its columns.
-        out: the run directory.
         from_: the checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id.
         settings: other fields of `FinetuneConfig`, such as `data`, `validation`, `epochs`, `seeds` or `grid`; `optim`
             may be a dictionary of the optimiser settings to change.
-
-    Raises:
-        BertlabError: the data or the settings cannot be used, or training diverged.
     """
     from bertlab.training.finetune import FinetuneConfig, run
 
@@ -127,11 +113,7 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
 
     Args:
         task: the name of a task, "custom", or "pretraining".
-        checkpoint: a directory, the name of a shipped checkpoint, or a hub id; None if `predictions` is given.
         settings: other fields of `EvaluateConfig`, such as `data`, `predictions`, `limit` or `record`.
-
-    Raises:
-        BertlabError: the checkpoint or the data cannot be used.
     """
     from bertlab.training import evaluate as evaluate_module
 

@@ -1,7 +1,4 @@
-"""Functions for the teaching notebooks in `notebooks`: their language, tables, figures with alt text, exercises.
-
-The code of a lesson is the same in every language. `pick` chooses between texts by the directory of the notebook.
-"""
+"""Functions for the teaching notebooks in `notebooks`: their language, tables, figures with alt text, exercises."""
 
 import html
 import json
@@ -140,7 +137,6 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
     """Check the answer to an exercise, and print the advice of the first condition that it does not meet.
 
     Args:
-        answer: the answer; `...` if the exercise was not attempted.
         conditions: pairs of a function and a piece of advice. The function takes the answer; if it returns false or
             raises an error, the advice is printed.
     """

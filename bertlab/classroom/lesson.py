@@ -122,10 +122,7 @@ class Lesson:
 
 @cache
 def find_lessons() -> dict[str, dict[str, Path]]:
-    """Find the shipped lessons.
-
-    Returns:
-        {name of a lesson: {language code: its file}}, in the order of the English file names.
+    """Find the shipped lessons -> {name: {language code: its file}}, in the order of the English file names.
 
     >>> "attention" in find_lessons()
     True
@@ -138,11 +135,7 @@ def find_lessons() -> dict[str, dict[str, Path]]:
 
 
 def locate_lesson(name: str) -> dict[str, Path]:
-    """Find the files of a shipped lesson, or the file of a lesson that a teacher wrote.
-
-    Returns:
-        {language code: the file}. The file of a teacher has the key "en", and is used for every language.
-    """
+    """Find the files of a lesson by its name, or by the path of a teacher's file -> {language code: file}."""
     shipped = find_lessons()
     if name in shipped:
         return shipped[name]

@@ -150,11 +150,7 @@ class ClassStore:
             return execute("SELECT COUNT(*) FROM presence WHERE class = ? AND seen > ?", state.id, since).fetchone()[0]
 
     def record_guess(self, token: str, step: int, value: str) -> bool:
-        """Record the guess of a participant. It replaces an earlier guess for the same step.
-
-        Returns:
-            Whether the guess counts: the class is at this step, and its question is open.
-        """
+        """Record a guess, in place of an earlier one for the step, and return whether its question is open."""
         state = self.get_state()
         with self._transaction() as execute:
             # Read the step again inside the transaction, so that no guess is accepted after the answer was shown.

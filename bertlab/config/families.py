@@ -1,8 +1,6 @@
-"""Model families (BERT, RoBERTa, ALBERT, ...): the settings that their checkpoints share, and their tensor names.
+"""Model families (BERT, RoBERTa, ALBERT, ...): what their checkpoints share, and the defaults of their `config.json`.
 
-`ModelConfig` holds the settings that differ between checkpoints. A `Family` holds those that all checkpoints of a
-family share, and the defaults of fields that a `config.json` of this family may omit. `family_rows.py` defines the
-families other than BERT. `nn` builds a model from these settings and never reads the name of a family.
+`nn` builds a model from these settings and never reads the name of a family.
 """
 
 from collections.abc import Mapping

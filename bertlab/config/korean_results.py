@@ -31,7 +31,6 @@ class KoreanResults:
 
 
 def _make_row(title: str, source: str, **values: float) -> KoreanResults:
-    """Make the row of a model of the size of BERT-base. The keyword arguments are its results, by task."""
     names = {measure.task: measure.name for measure in KOREAN_MEASURES}
     return KoreanResults(title, BASE_SIZE, source, {names[task]: value for task, value in values.items()})
 

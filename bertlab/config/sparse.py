@@ -128,7 +128,6 @@ def _read_separator_id(fields: Mapping, default: int) -> int:
 
 
 def _is_between(value: object, least: int, most: int) -> bool:
-    """Whether a value is an integer (not a bool) from `least` to `most`, both included."""
     return type(value) is int and least <= value <= most
 
 

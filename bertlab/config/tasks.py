@@ -71,21 +71,14 @@ def make_span_task(hub_id: str, source: str, language: str = "en", **fields) -> 
 
 
 def _make_entity_task(hub_id: str, types: str, source: str, language: str = "en", **fields) -> TaskSpec:
-    """Make a named-entity task with IOB2 tags.
-
-    Args:
-        types: the entity types, and "O", in the order of their numbers in the data set of the hub.
-    """
+    """Make a named-entity task with IOB2 tags."""
     labels = tuple(tag for name in types.split() for tag in (["O"] if name == "O" else [f"B-{name}", f"I-{name}"]))
     row = TaskSpec("tagging", hub_id, language, ("entity_f1", "entity_precision", "entity_recall"), source)
     return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **fields)
 
 
 def _make_vector_task(hub_id: str, language: str, source: str, labels: tuple[str, ...] = (), **fields) -> TaskSpec:
-    """Make a sentence-vector task on pairs of texts.
-
-    The rows have the similarity of the pair or, if `labels` are given, a label of natural-language inference.
-    """
+    """Make a sentence-vector task on pairs of texts."""
     metrics = ("retrieval_accuracy",) if labels else ("spearman", "pearson")
     row = TaskSpec("sentence_embedding", hub_id, language, metrics, source, text=("sentence1", "sentence2"))
     return row.replace(labels=labels, **fields)

@@ -38,7 +38,6 @@ class ShuffledSampler:
     """Endless shuffled batches.
 
     Args:
-        make_batch: builds a batch from an array of row indices.
         shard: (rank, number of processes); this process gets rows[rank::num_processes] of each batch.
 
     `position` is the position of the next batch; assign to it to resume.
@@ -94,7 +93,6 @@ def score(
 
     Args:
         compute: a function that takes a batch and returns a tensor with one row for each input.
-        progress: wraps the iterator over batches (for example `tqdm`).
 
     Returns:
         one float32 array for each input, in the order of `inputs`. The arrays include the values at padding positions.
@@ -116,11 +114,7 @@ def score_spans(
     batch_size: int = 32,
     progress: Callable = iter,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Compute two logits for every token of each window: that the answer starts there, and that it ends there.
-
-    Returns:
-        the start logits and the end logits: two lists of float32 arrays [T], in the order of `windows`.
-    """
+    """Compute the start logits and the end logits of every window: two lists of float32 arrays [T]; see `score`."""
     padded = score(windows, compute, pad_id, batch_size, progress)
     logits = [logits_T2[: len(window)] for logits_T2, window in zip(padded, windows, strict=True)]
     return [logits_T2[:, 0] for logits_T2 in logits], [logits_T2[:, 1] for logits_T2 in logits]

@@ -104,7 +104,6 @@ class Corpus:
         return replace(self, block_size=max(self.block_size, num_documents))
 
     def _find_block_span(self, block: int) -> tuple[int, int]:
-        """Return the index of a block's first document and the number of its documents; sizes differ by at most 1."""
         first, end = (len(self.rows) * edge // self.num_blocks for edge in (block, block + 1))
         return first, end - first
 

@@ -187,12 +187,6 @@ def _join_words(
     """Divide each row into spans of consecutive words, which do not cross special tokens -> [B, T].
 
     The result is the column of the first token of each token's span, so that a span can be chosen like one long word.
-
-    Args:
-        first_BT: the column of the first token of each token's word.
-        maskable_BT: False for special tokens and padding.
-        draw_BT: random numbers from [0, 1). The number at a span's first token determines the length of the span.
-        frequencies: the relative frequency of spans of 1, 2, ... words.
     """
     column_T = torch.arange(first_BT.shape[1], device=first_BT.device)
     limits = torch.tensor(frequencies, device=first_BT.device).cumsum(0) / sum(frequencies)

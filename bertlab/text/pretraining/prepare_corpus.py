@@ -60,8 +60,6 @@ def prepare_corpus(
             do not change the stored documents.
         invalid: "stop" at a row or file that cannot be used, or "skip" it, count it, and list it in
             `invalid_rows.jsonl`.
-        stream: whether to read hub data sets while they are downloaded, instead of downloading them first.
-        vocabulary_settings: the settings with which `vocabulary` trains a tokenizer.
     """
     out, sources = Path(out).absolute(), [str(source) for source in sources]
     weights = list(weights or [1.0] * len(sources))

@@ -132,7 +132,6 @@ class PairSampler:
         return self._position_after(self.position)
 
     def _position_after(self, position: Position) -> Position:
-        """Return the start of the block after the one at a position."""
         if position.block + 1 < self.corpus.num_blocks:
             return replace(position, block=position.block + 1, row=0)
         return replace(position, epoch=position.epoch + 1, block=0, row=0)
@@ -200,7 +199,6 @@ def _draw_block(
     pair_objective: PairObjectiveName,
     random_b_position: RandomBPosition,
 ) -> BlockPairs:
-    """Make random pairs from the block that has the index `index` in the order of an epoch."""
     block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[index])
     documents = corpus.read_documents(block)
     rng = np.random.default_rng([seed, epoch, index])

@@ -1,21 +1,15 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
-Pairs are made as in `create_pretraining_data.py` of google-research/bert, with two differences. Every epoch makes new
-pairs, and neither length nor source reveals the label: a model that sees only the lengths has an accuracy near 50 %.
-The rules are these:
+Pairs are made as in `create_pretraining_data.py` of google-research/bert, with two differences: every epoch makes new
+pairs, and neither length nor source reveals the label.
 
-- A random B comes from a document of the same source and has the length of the B that it replaces.
-- A chunk is the text of one pair. Sentences longer than half of a chunk's maximum length are split, and the pieces
-  count as sentences, so that every chunk has at least two. A single last sentence joins the chunk before it, or is left
-  out.
-- Sources with few documents, such as files with one text each, count as one source, because each such source offers too
-  few other documents.
-- With `random_b_position="same"`, a random B also comes from the same place of its document as the B that it replaces.
+- A random B comes from a document of the same source and has the length of the B that it replaces; sources with few
+  documents count as one. With `random_b_position="same"`, it also comes from the same place of its document.
+- A chunk is the text of one pair. Longer sentences than half a chunk are split, so that a chunk has two at least.
 - A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
-Also supported, from papers after BERT: sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019,
-section 3.1), and inputs of one passage of consecutive sentences, without a sentence-pair objective (DOC-SENTENCES of
-RoBERTa, Liu et al. 2019, section 4.2).
+Also supported: sentence-order prediction (ALBERT, Lan et al. 2019, section 3.1), and passages without a sentence-pair
+objective (DOC-SENTENCES of RoBERTa, Liu et al. 2019, section 4.2).
 
 Shape legend: S sentences, D documents, E pairs (examples), G groups of documents.
 """
@@ -98,7 +92,6 @@ def make_pairs(
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
     Args:
-        max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
         short_probability: the probability that all pairs of a document get the same random shorter length.
         pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
             a B from another document of the same source, and the replaced B is used for the next pair. If there is no
@@ -283,10 +276,7 @@ def _draw_span(
 
 
 def _truncate(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
-    """Remove tokens from the longer span until both together have at most `target` tokens.
-
-    Each token is removed at random from the front or the back of its span.
-    """
+    """Remove tokens from the longer span until both together have at most `target` tokens."""
     length_a, length_b = a[1] - a[0], b[1] - b[0]
     excess = max(0, length_a + length_b - target)
     from_longer = min(excess, abs(length_a - length_b))  # tokens removed until both spans have the same length

@@ -53,7 +53,6 @@ class DataFile:
 
     @cached_property
     def name(self) -> str:
-        """The path as messages show it."""
         return make_printable(self.path)
 
     @cached_property
@@ -112,11 +111,7 @@ class DataFile:
         return io.BufferedReader(_Stream(read, text.close), BUFFER_BYTES)
 
     def lines(self, start_byte: int = 0, end_byte: int | None = None) -> Iterator[bytes]:
-        """Yield the lines with their line ends; one longer than `MAX_ROW_BYTES` is cut after `MAX_ROW_BYTES` + 1 bytes.
-
-        Args:
-            end_byte: the byte at which to end; a line that begins before it is still yielded as a whole.
-        """
+        """Yield the lines with their line ends; one longer than `MAX_ROW_BYTES` is cut one byte later."""
         num_lines, position = 0, start_byte
         with self.open() as file:
             if start_byte:

@@ -138,9 +138,6 @@ def find_shards(
     """Find the shards of all sources, in order, and the error of each file that cannot be used.
 
     Args:
-        sources: files of any registered format, plain or compressed, directories of such files, or hub ids
-            ("owner/name", optionally followed by ":configuration" and "@revision").
-        column: the column that holds the text.
         stream: stream hub data sets in at least `workers` shards instead of downloading them first.
     """
     if not sources:
@@ -177,11 +174,7 @@ def files_of(source: str) -> list[Path] | None:
 
 
 def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
-    """Read the texts of a shard. If the rest of a shard cannot be read, the last text is an invalid row.
-
-    Raises:
-        DataError: a hub data set cannot be opened.
-    """
+    """Read the texts of a shard. If the rest of a shard cannot be read, the last text is an invalid row."""
     number, is_open = 0, False
     try:
         for row in shard.rows(column):

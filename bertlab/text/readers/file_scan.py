@@ -30,11 +30,7 @@ class FileScan:
 
 
 def scan_file(path: Path) -> FileScan:
-    """Count the rows of a file and collect the names of its columns, without holding its rows in memory.
-
-    Raises:
-        DataError: the file cannot be read, is empty, or exceeds a limit of this module.
-    """
+    """Count the rows of a file and collect the names of its columns, without holding its rows in memory."""
     file = _open(path)
     if file.size > MAX_BYTES:
         raise DataError("file-job-too-large", path=file.name, megabytes=MAX_BYTES >> 20)

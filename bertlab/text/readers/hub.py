@@ -25,7 +25,6 @@ def load(name: str, split: str, streaming: bool = False):
 
     Raises:
         NoSuchSplit: the data set has no such split.
-        DataError: there is no such data set, or the hub cannot be reached.
     """
     import datasets  # imported here for the same reason as in `list_read_errors`
 

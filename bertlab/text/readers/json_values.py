@@ -81,8 +81,7 @@ def _make_record(number: int, value: object) -> Record:
 
 
 def _is_json_lines(file: DataFile) -> bool:
-    """Whether a .json file has one value per line: it is not an array, has several lines, and its first line does not
-    look like the beginning of a longer value."""
+    """Whether a .json file has one value per line, by whether its first line looks like a whole value."""
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False

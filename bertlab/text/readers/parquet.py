@@ -112,7 +112,6 @@ def _read_records(batch, first_number: int) -> Iterator[Record]:
 
 
 def _read_record(batch, number: int) -> Record:
-    """Read the only row of a batch; the row is invalid if one of its values cannot be read."""
     values = {}
     for column, array in zip(batch.schema.names, batch.columns, strict=True):
         try:

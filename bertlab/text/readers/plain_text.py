@@ -1,7 +1,4 @@
-"""Read plain text: a blank line ends a document.
-
-A document of more than `DOCUMENT_BYTES` is cut at the end of a line, a longer line between words.
-"""
+"""Read plain text: a blank line ends a document."""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO

@@ -86,8 +86,7 @@ class FileFormat(ABC):
 def cut_file(file: DataFile, size: int, find_cut: Callable[[BinaryIO, int, int], int]) -> list[Section]:
     """Cut a text file into sections of about `size` bytes; a file that is not seekable is one section.
 
-    Args:
-        find_cut: takes the open file, the byte where a section begins and `size`; returns the byte where it ends.
+    `find_cut` takes the open file, the byte where a section begins and `size`; it returns the byte where it ends.
     """
     if not file.is_seekable:
         return [Section(size=file.size, rows_before=0)]

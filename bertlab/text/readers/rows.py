@@ -86,8 +86,6 @@ def read_file(
     """Read all rows of a file. An error names the file and the row.
 
     Args:
-        limits: the maximum size of the file's content. If None, `COMPRESSED_LIMITS` apply to a compressed file, and no
-            limits to any other.
         default: the suffix to assume for a file with an unknown suffix.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
         by_line: whether each line of plain text is a row, and blank lines count as skipped rows; otherwise a row is a

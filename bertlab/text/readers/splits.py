@@ -21,14 +21,7 @@ PART = re.compile(r"(.+)-(\d+)-of-(\d+)")
 def read_split(
     source: str | Path, split: str, limits: Limits | None = None, invalid_rows: InvalidRows | None = None
 ) -> Rows:
-    """Read one split of a data set.
-
-    Args:
-        source: a file, which is then the split; a directory with files for each split; or a hub id, "owner/name",
-            optionally followed by ":configuration" and "@revision".
-        limits: the maximum size of a file's content; see `read_file`.
-        invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
-    """
+    """Read one split: a file, which is then the split, or a part of a directory or of a hub data set."""
     paths = find_split(source, split)
     if not paths:
         rows = hub.load(str(source), split)
@@ -57,7 +50,6 @@ def find_split(source: str | Path, split: str) -> tuple[Path, ...]:
 
     Raises:
         NoSuchSplit: no file of the directory matches.
-        DataError: several files match, a part is missing, or there is no such source.
     """
     if not str(source):
         raise DataError("task-without-hub-data")
@@ -92,7 +84,6 @@ def available_splits(source: str | Path, splits: Sequence[str], usual_name: str)
     """Return the splits of a task that exist in a source; for a file, the first of `splits`, whatever its name.
 
     Args:
-        splits: the names of the splits in the task, such as ("validation_matched", "validation_mismatched").
         usual_name: the usual name of the split, which is tried if a directory or data set has none of `splits`.
     """
     if Path(source).is_file():

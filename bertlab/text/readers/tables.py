@@ -12,8 +12,8 @@ from bertlab.text.readers.data_file import MAX_ROW_BYTES, SAMPLE_BYTES, DataFile
 from bertlab.text.readers.encoding import decoding_message, is_unicode
 from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file, find_line_end, shorten_names
 
+# the number of a row's first line, its fields, and the reason if the row cannot be split into fields
 TableRow = tuple[int, list[str], Message | None]
-"""The number of a row's first line, its fields, and the reason if the row cannot be split into fields."""
 
 
 class CommaSeparated(FileFormat):

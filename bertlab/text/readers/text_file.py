@@ -73,12 +73,8 @@ def read_texts(
 ) -> TextFile:
     """Read the texts of a file: the lines of plain text, or one column of a table.
 
-    Line breaks within a text become spaces. A text of spaces and invisible characters is left out.
-
-    Args:
-        column: the column of the texts; if None, the one that `choose_text_column` returns.
-        id_column: the column of the ids; if None, the column `id`, if there is one.
-        invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
+    Line breaks within a text become spaces. A text of spaces and invisible characters is left out. Without a `column`,
+    `choose_text_column` chooses it; without an `id_column`, it is the column `id`, if there is one.
     """
     rows = read_file(path, limits, invalid_rows=invalid_rows, by_line=True)
     return _collect_texts(rows, column, id_column, TEXT_NAMES, join_lines)

@@ -97,10 +97,7 @@ class Lexicon:
         return self._cached_forms[key]
 
     def _make_form(self, text: str, form: str) -> str:
-        """Make a form from the list of irregular words or, if the word is not in it, by the first rule that matches.
-
-        In a phrase, either the first or the last word changes, depending on the form (`first_word` in `rules.toml`).
-        """
+        """Make a form from the list of irregular words or, if the word is not in it, by the first rule that matches."""
         if irregular_forms := self._irregular_forms.get(form):
             first_word, _, later_words = text.partition(" ")
             if text in irregular_forms:

@@ -47,11 +47,7 @@ class NoWordingForEvent(Exception):
 
 
 class Narrator:
-    """Writes the sentences of one story.
-
-    Args:
-        known: the things that the reader of the story already knows.
-    """
+    """Writes the sentences of one story."""
 
     def __init__(self, lexicon: Lexicon, rng: random.Random, held_out: bool, known: Iterable[Thing] = ()):
         self.lexicon, self.rng, self.held_out = lexicon, rng, held_out

@@ -110,8 +110,6 @@ class Simulation:
 
         Args:
             link: the relation to the event before: "then", "so", "but", or "".
-            state: what changed.
-            roles: who and what takes part. Roles that every event shares (place, day, hero, friend) are added.
         """
         shared = {
             "a": self.hero, "b": self.friend, "p": self.place, "d": self.day, "e": self.part_of_day, "f": self.evening,

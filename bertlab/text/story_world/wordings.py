@@ -70,11 +70,7 @@ def parse_wording(text: str) -> Wording:
 
 
 def choose_particle(text: str, particles: tuple[str, ...]) -> str:
-    """Choose the particle that fits the last letter of a text.
-
-    Args:
-        particles: the ones after a consonant, after a vowel and, if it differs from the first, after L.
-    """
+    """Choose the particle (after a consonant, after a vowel, after L) that fits the last letter of a text."""
     code = ord(text[-1]) if text else 0
     final = (code - FIRST_SYLLABLE) % NUM_FINALS if FIRST_SYLLABLE <= code <= LAST_SYLLABLE else 0
     if final == FINAL_L:

@@ -35,11 +35,7 @@ class StoryWorld:
     seed: int = 0  # seed of all stories; another seed gives other stories
 
     def documents(self, count: int, held_out: bool = False, start: int = 0) -> Iterator[Story]:
-        """Yield stories.
-
-        Args:
-            held_out: whether to yield those of the held-out part, which shares no sentence with the training part.
-        """
+        """Yield stories from index `start` on; those of the held-out part share no sentence with the training part."""
         for number in range(start, start + count):
             yield self.make_story(number, held_out)
 

@@ -25,12 +25,7 @@ BATCH_TEXTS = 64  # how many texts are tokenised at once
 
 
 def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> list[str]:
-    """Choose new tokens one after another, each time the one that reduces the number of tokens of the texts most.
-
-    Returns:
-        The new tokens, in the order in which they were chosen; fewer than `count` if there are too few candidates that
-        occur in at least two passages.
-    """
+    """Choose at most `count` new tokens, each time the one that reduces the number of tokens of the texts most."""
     return choose_tokens(dict(count_split_words(tokenizer, texts).most_common(MAX_WORDS)), count)
 
 

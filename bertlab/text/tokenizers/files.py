@@ -53,7 +53,6 @@ def build_backend(
 
     Args:
         strip_accents: whether "é" becomes "e"; None for the same as `lowercase`.
-        split_chinese: whether each Chinese character is a word of its own.
         max_word_chars: a longer word becomes [UNK].
     """
     ids = {token: id for id, token in enumerate(vocab)}
@@ -92,11 +91,7 @@ def open_backend(directory: Path, max_word_chars: int | None = None) -> tokenize
 
 
 def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:
-    """Build the tokenizer that a tokenizer.json describes.
-
-    Args:
-        max_word_chars: a longer word becomes [UNK]; None keeps the value of the file.
-    """
+    """Build the tokenizer that a tokenizer.json describes."""
     data = read_json_object(path)
     model = data.get("model")
     if not isinstance(model, dict):
@@ -266,11 +261,7 @@ def _check_added_tokens(path: Path, added: object) -> None:
 
 
 def _check_part(path: Path, part: str, fields: object, accepted_types: set[str], is_member: bool = False) -> None:
-    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported.
-
-    Args:
-        is_member: whether the component is a member of a "Sequence"; such a member may not be a "Sequence" itself.
-    """
+    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported."""
     type_name = fields.get("type") if isinstance(fields, dict) else None
     if not isinstance(type_name, str) or type_name not in accepted_types or (is_member and type_name == "Sequence"):
         raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shorten_value(type_name))

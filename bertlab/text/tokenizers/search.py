@@ -63,7 +63,6 @@ def search_word(
     """Split a word by taking the longest token of the vocabulary again and again.
 
     Args:
-        unknown: the token of a word that cannot be split.
         is_word_end: whether `word` is the end of a longer word, so that its first token begins with "##" too.
 
     >>> search_word("teapot", {"tea": 5, "te": 6, "##pot": 7}).tokens
@@ -110,9 +109,6 @@ def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHis
     Training joins the most frequent pair of neighbouring tokens, adds the joined token to the vocabulary and repeats.
     A token that was made earlier therefore has a smaller id. The reconstruction begins with the characters, and
     repeatedly joins the two neighbours whose joined token has the smallest id.
-
-    Args:
-        first_id: the smallest id of a token that was made by a merge.
 
     >>> vocab = {"a": 0, "##b": 1, "##c": 2, "##bc": 3, "abc": 4}
     >>> [(merge.left, merge.right, merge.rank) for merge in find_merges("abc", vocab, 3).merges]

@@ -27,12 +27,9 @@ SPACE = "Ġ"  # the first character of a byte-level token that follows a space
 class SubwordSegment:
     """The tokens of a text, without special tokens around it."""
 
-    ids: list[int]
-    """The token ids."""
-    tokens: list[str]
-    """The tokens as readable text."""
-    offsets: list[tuple[int, int]]
-    """Character start and end of each token, without the space before it."""
+    ids: list[int]  # the token ids
+    tokens: list[str]  # the tokens as readable text
+    offsets: list[tuple[int, int]]  # character start and end of each token, without the space before it
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -46,7 +43,6 @@ class SubwordTokenizer(Tokenizer):
     """
 
     def encode_segments(self, texts: Sequence[str]) -> list[SubwordSegment]:
-        """Encode texts without special tokens around them; see `Tokenizer.encode_segments`."""
         rows = super().encode_segments([self._use_own_mask(text) for text in texts])
         return [
             SubwordSegment(
@@ -58,19 +54,16 @@ class SubwordTokenizer(Tokenizer):
         ]
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return only the ids of many texts; see `Tokenizer.encode_ids`."""
         return super().encode_ids([self._use_own_mask(text) for text in texts])
 
     def encode_word(self, word: str) -> list[int]:
         return self.encode_plain([f" {word}"])[0]  # the first token of a word contains the space before it
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
-        """Return the token of every id as readable text."""
         return [self._readable_tokens[id] for id in ids]
 
     @cached_property
     def _readable_tokens(self) -> tuple[str, ...]:
-        """Every token of the vocabulary as readable text, in the order of the ids."""
         if not self.is_byte_level:
             return self._tokens
         return tuple(
@@ -79,7 +72,6 @@ class SubwordTokenizer(Tokenizer):
 
     @cached_property
     def is_byte_level(self) -> bool:
-        """Whether tokens consist of bytes."""
         parts = json.dumps([self.describe().get(part) for part in ("pre_tokenizer", "decoder")])
         return '"ByteLevel"' in parts
 
@@ -105,11 +97,9 @@ class SubwordTokenizer(Tokenizer):
         raise TextError("tokenizer-without-search", kind=self.kind)
 
     def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
-        """Return None, because merges are reconstructed only for WordPiece."""
         return None
 
     def save(self, directory: str | Path, max_tokens: int = 512) -> None:
-        """Write tokenizer.json and tokenizer_config.json; see `Tokenizer.save`."""
         names = zip(("pad", "unk", "cls", "sep", "mask"), self.special.names, strict=True)
         config = {
             "tokenizer_class": "PreTrainedTokenizerFast",
@@ -120,7 +110,6 @@ class SubwordTokenizer(Tokenizer):
         write_atomically(Path(directory, "tokenizer_config.json"), json.dumps(config, indent=2) + "\n")
 
     def _use_own_mask(self, text: str) -> str:
-        """Replace "[MASK]" with the vocabulary's own mask token."""
         # "<mask>" has as many characters as "[MASK]", so offsets stay valid
         return text.replace(MASK, self.special.mask) if isinstance(text, str) else text
 
