@@ -134,7 +134,8 @@ def _make_configuration(config_class: type, build: Callable[..., object] | None 
     hints = get_type_hints(config_class)
     nested_settings = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
     for name, value in settings.items():
-        if isinstance(value, str) and _takes_path(hints.get(name)):
+        hint = hints.get(name)
+        if isinstance(value, str) and (hint is Path or (Path in get_args(hint) and str not in get_args(hint))):
             settings[name] = Path(value)
         elif isinstance(value, list):
             settings[name] = tuple(value)
@@ -143,10 +144,6 @@ def _make_configuration(config_class: type, build: Callable[..., object] | None 
     config = dataclasses.replace(config, **changes)
     check_limits(config)
     return config
-
-
-def _takes_path(hint: object) -> bool:
-    return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
 
 
 def _read_result(run_directory: Path) -> TrainingResult:

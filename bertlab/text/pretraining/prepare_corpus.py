@@ -91,7 +91,10 @@ def prepare_corpus(
     with _open_build_directory(out) as build_directory:
         tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(shards)
         start = time.monotonic()
-        job = TokenisationJob(tokenizer, build_directory, column, seed, invalid == "skip", _count_buckets(shards))
+        num_buckets = min(MAX_BUCKETS, -(-sum(shard.size for shard in shards) // BUCKET_BYTES))
+        if not all(shard.size for shard in shards):
+            num_buckets = MAX_BUCKETS  # the size of a stream is unknown, so assume that it is large
+        job = TokenisationJob(tokenizer, build_directory, column, seed, invalid == "skip", num_buckets)
         counts = _fill_buckets(job, shards, invalid_files, workers)
         if not counts.documents:
             raise _make_no_text_error(sources, counts.first_invalid)
@@ -163,12 +166,6 @@ def _open_build_directory(out: Path) -> Iterator[Path]:
             raise DataError("file-unwritable", path=out, reason=error.strerror or str(error)) from error
         finally:
             shutil.rmtree(work_directory, ignore_errors=True)
-
-
-def _count_buckets(shards: list[Shard]) -> int:
-    size = sum(shard.size for shard in shards)
-    # the size of a stream is unknown, so assume that it is large
-    return MAX_BUCKETS if any(not shard.size for shard in shards) else min(MAX_BUCKETS, -(-size // BUCKET_BYTES))
 
 
 def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list[DataError], workers: int) -> Counts:

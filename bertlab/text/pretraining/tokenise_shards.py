@@ -7,7 +7,8 @@ first.
 Shape legend: D documents.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ import pyarrow as pa
 from bertlab.config.errors import DataError
 from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.sentences import split_sentences
-from bertlab.text.readers.documents import Shard, Text, make_invalid_text_error, read_texts
+from bertlab.text.readers.documents import Shard, make_invalid_text_error, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -120,7 +121,7 @@ def _tokenise_shard(indexed_shard: tuple[int, Shard]) -> tuple[list[int], list[D
     documents: list[tuple[np.ndarray, list[int]]] = []
     buffered_tokens = 0
     with pa.OSFile(_job.make_shard_path(index), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
-        for batch in _batch_texts(read_texts(shard, _job.column)):
+        for batch in _group(read_texts(shard, _job.column), lambda text: len(text.text or ""), BATCH_ROWS):
             for text, (ids, lengths) in zip(batch, _tokenise_texts([text.text or "" for text in batch]), strict=True):
                 if not lengths:
                     error = make_invalid_text_error(shard, text)
@@ -140,16 +141,17 @@ def _tokenise_shard(indexed_shard: tuple[int, Shard]) -> tuple[list[int], list[D
     return buckets, errors, counts
 
 
-def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
-    batch, num_characters = [], 0
-    for text in texts:
-        batch.append(text)
-        num_characters += len(text.text or "")
-        if len(batch) == BATCH_ROWS or num_characters >= BATCH_CHARACTERS:
-            yield batch
-            batch, num_characters = [], 0
-    if batch:
-        yield batch
+def _group(items: Iterable, count_characters: Callable, max_items: float = math.inf) -> Iterator[list]:
+    """Group items into lists of about `BATCH_CHARACTERS` characters and at most `max_items` items."""
+    group, num_characters = [], 0
+    for item in items:
+        group.append(item)
+        num_characters += count_characters(item)
+        if len(group) == max_items or num_characters >= BATCH_CHARACTERS:
+            yield group
+            group, num_characters = [], 0
+    if group:
+        yield group
 
 
 def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
@@ -167,20 +169,9 @@ def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
         return
     for text in texts:
         sentence_ids = [
-            ids for group in _group_sentences(split_sentences(text)) for ids in _encode_sentences(group) if len(ids)
+            ids for group in _group(split_sentences(text), len) for ids in _encode_sentences(group) if len(ids)
         ]
         yield np.concatenate([np.zeros(0, _job.id_type), *sentence_ids]), list(map(len, sentence_ids))
-
-
-def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:
-    group, num_characters = [], 0
-    for sentence in sentences:
-        group.append(sentence)
-        num_characters += len(sentence)
-        if num_characters >= BATCH_CHARACTERS:
-            yield group
-            group, num_characters = [], 0
-    yield group
 
 
 def _encode_sentences(sentences: list[str]) -> Iterator[np.ndarray]:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from bertlab.text.story_world.lexicon import load_lexicon
 from bertlab.text.story_world.plots import run_plot
@@ -47,26 +48,16 @@ class StoryWorld:
             world = Simulation(lexicon, rng, self.seed)
             plot, is_happy = run_plot(world)
             narrator = Narrator(lexicon, rng, held_out)
+            paragraphs: list[list[Sentence]] = []
             try:
-                paragraphs = [_write_paragraph(narrator, events) for events in world.paragraphs]
+                for events in world.paragraphs:
+                    narrator.start_paragraph()
+                    paragraphs.append([narrator.write_sentence(event) for event in events])
             except NoWordingForEvent:
                 # This is rare: all sentences tried for an event belong to the other part (training or held-out).
                 continue
-            return _join_paragraphs(paragraphs, plot, is_happy, world)
-
-
-def _write_paragraph(narrator: Narrator, events: list[Event]) -> list[Sentence]:
-    narrator.start_paragraph()
-    return [narrator.write_sentence(event) for event in events]
-
-
-def _join_paragraphs(paragraphs: list[list[Sentence]], plot: str, is_happy: bool, world: Simulation) -> Story:
-    starts, position = [], 0
-    for sentences in paragraphs:
-        for sentence in sentences:
-            starts.append(position)
-            position += len(sentence.text) + 1  # a space, or a line end after the last sentence of a paragraph
-    text = "\n".join(" ".join(sentence.text for sentence in sentences) for sentences in paragraphs)
-    sentences = tuple(sentence for sentences in paragraphs for sentence in sentences)
-    sizes = tuple(len(sentences) for sentences in paragraphs)
-    return Story(text, sentences, tuple(starts), sizes, plot, is_happy, world)
+            sentences = tuple(sentence for paragraph in paragraphs for sentence in paragraph)
+            # After a sentence comes a space or, at the end of a paragraph, a line end.
+            starts = tuple(accumulate((len(sentence.text) + 1 for sentence in sentences[:-1]), initial=0))
+            text = "\n".join(" ".join(sentence.text for sentence in paragraph) for paragraph in paragraphs)
+            return Story(text, sentences, starts, tuple(map(len, paragraphs)), plot, is_happy, world)

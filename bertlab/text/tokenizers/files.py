@@ -98,11 +98,11 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
         raise CheckpointError("tokenizer-no-model", path=path)
     guessed_type = "WordPiece" if "max_input_chars_per_word" in model else "BPE" if "merges" in model else "unnamed"
     model_type = model.setdefault("type", guessed_type)
-    if not isinstance(model_type, str) or model_type not in MODEL_CHECKS:
+    if not isinstance(model_type, str) or model_type not in MODEL_SETTINGS:
         raise CheckpointError("tokenizer-type-unknown", path=path, type=_shorten_value(model_type))
     if max_word_chars and model_type == "WordPiece":
         model["max_input_chars_per_word"] = max_word_chars
-    MODEL_CHECKS[model_type](path, model)
+    _check_model(path, model)
     _check_added_tokens(path, data.get("added_tokens"))
     for part, accepted_types in PARTS.items():
         if data.get(part) is not None:
@@ -161,65 +161,42 @@ def translate_failures(id: str, error_type: type[BertlabError], **params: object
         raise error_type(id, **params, reason=first_line(error)) from None
 
 
-def _check_ids(path: Path, vocab: object) -> None:
-    ids = vocab.values() if isinstance(vocab, dict) else ()
-    if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+# type of a model -> {setting: whether a value is valid together with a vocabulary}
+MODEL_SETTINGS = {
+    "WordPiece": {
+        "unk_token": lambda value, vocab: value == "[UNK]",
+        "continuing_subword_prefix": lambda value, vocab: isinstance(value, str),
+        "max_input_chars_per_word": lambda value, vocab: type(value) is int and 0 < value <= MAX_WORD_CHARS,
+    },
+    "BPE": {
+        "continuing_subword_prefix": lambda value, vocab: value is None or isinstance(value, str),
+        "end_of_word_suffix": lambda value, vocab: value is None or isinstance(value, str),
+        "unk_token": lambda value, vocab: value is None or isinstance(value, str),
+        "dropout": lambda value, vocab: not value,  # it would leave out merges at random
+    },
+    "Unigram": {"unk_id": lambda value, vocab: value is None or (type(value) is int and 0 <= value < len(vocab))},
+}
+
+
+def _check_model(path: Path, model: dict) -> None:
+    """Raise CheckpointError for an invalid vocabulary or setting of a model."""
+
+    def is_pair(row: object, *second_types: type) -> bool:
+        return isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and type(row[1]) in second_types
+
+    vocab, merges = model.get("vocab"), model.get("merges")
+    if model["type"] == "Unigram":
+        is_valid = isinstance(vocab, list) and all(is_pair(row, int, float) for row in vocab)
+    else:
+        is_valid = isinstance(vocab, dict) and all(type(id) is int and 0 <= id < 2**31 for id in vocab.values())
+    if model["type"] == "BPE":
+        has_merges = isinstance(merges, list) and all(isinstance(row, str) or is_pair(row, str) for row in merges)
+        is_valid = is_valid and has_merges
+    if not vocab or not is_valid:
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
-
-
-def _check_settings(path: Path, model: dict, validity: dict[str, bool]) -> None:
-    """`validity` has True for each valid setting."""
-    for name, is_valid in validity.items():
-        if not is_valid:
+    for name, is_valid_setting in MODEL_SETTINGS[model["type"]].items():
+        if name in model and not is_valid_setting(model[name], vocab):
             raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
-
-
-def _check_wordpiece(path: Path, model: dict) -> None:
-    _check_ids(path, model.get("vocab"))
-    max_chars = model.get("max_input_chars_per_word", 100)
-    validity = {
-        "unk_token": model.get("unk_token", "[UNK]") == "[UNK]",
-        "continuing_subword_prefix": isinstance(model.get("continuing_subword_prefix", "##"), str),
-        "max_input_chars_per_word": type(max_chars) is int and 0 < max_chars <= MAX_WORD_CHARS,
-    }
-    _check_settings(path, model, validity)
-
-
-def _check_bpe(path: Path, model: dict) -> None:
-    _check_ids(path, model.get("vocab"))
-    merges = model.get("merges")
-    if not isinstance(merges, list) or not all(
-        isinstance(merge, str)
-        or (isinstance(merge, list) and len(merge) == 2 and all(isinstance(part, str) for part in merge))
-        for merge in merges
-    ):
-        raise CheckpointError("tokenizer-vocab-invalid", path=path)
-    text_fields = ("continuing_subword_prefix", "end_of_word_suffix", "unk_token")
-    _check_settings(
-        path,
-        model,
-        {name: model.get(name) is None or isinstance(model[name], str) for name in text_fields}
-        | {"dropout": not model.get("dropout")},  # dropout would leave out merges at random
-    )
-
-
-def _check_unigram(path: Path, model: dict) -> None:
-    vocab = model.get("vocab")
-    if not (
-        isinstance(vocab, list)
-        and vocab
-        and all(
-            isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and type(row[1]) in (int, float)
-            for row in vocab
-        )
-    ):
-        raise CheckpointError("tokenizer-vocab-invalid", path=path)
-    unk_id = model.get("unk_id")
-    _check_settings(path, model, {"unk_id": unk_id is None or (type(unk_id) is int and 0 <= unk_id < len(vocab))})
-
-
-# type of a tokenizer model -> the function that checks it
-MODEL_CHECKS = {"WordPiece": _check_wordpiece, "BPE": _check_bpe, "Unigram": _check_unigram}
 
 
 def _check_normalizer(path: Path, fields: dict) -> None:

@@ -217,11 +217,10 @@ class Tokenizer:
         """Reconstruct the merges that built tokens in training; None if the vocabulary does not show their order."""
         if not self._shows_merge_order:
             return None
-        first_id = min((id for token, id in self.vocab.items() if self._is_merged(token)), default=len(self.vocab))
+        # single characters and special tokens exist before training
+        merged = (t for t in self.vocab if t not in self.special_tokens and len(t.removeprefix(CONTINUATION)) > 1)
+        first_id = min((self.vocab[token] for token in merged), default=len(self.vocab))
         return [find_merges(token, self.vocab, first_id) for token in tokens if token not in self.special_tokens]
-
-    def _is_merged(self, token: str) -> bool:
-        return token not in self.special_tokens and len(token.removeprefix(CONTINUATION)) > 1
 
     @cached_property
     def _shows_merge_order(self) -> bool:
