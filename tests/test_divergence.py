@@ -1,6 +1,5 @@
 """A diverged run stops, names the step, and keeps the state that it saved before."""
 
-import itertools
 import json
 from collections.abc import Container
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from statistics import mean
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 from support.errors import raises_error
 from support.stories import losses, settings
 
@@ -301,15 +299,3 @@ def test_a_learning_rate_that_ruins_the_first_steps_stops_the_run(corpus, tmp_pa
 def test_weights_without_a_finite_loss_are_not_saved(corpus, tmp_path):
     with raises_diverged("loss-not-finite", (2,), saved_step=None):
         list(pretrain(settings(corpus, tmp_path / "run", steps=60, optim=OptimConfig(lr=1e30))))
-
-
-def test_a_state_without_a_detector_can_be_resumed(corpus, tmp_path):
-    config, path = settings(corpus, tmp_path / "run"), tmp_path / "run" / "state.safetensors"
-    expected = [report.loss for report in pretrain(settings(corpus, tmp_path / "whole"))]
-    list(itertools.islice(pretrain(config), 6))
-    with safe_open(path, framework="pt") as file:
-        values = json.loads(file.metadata()["trainer"])
-    assert len(values.pop("divergence")["losses"]) == 5
-    save_file(load_file(path), path, metadata={"trainer": json.dumps(values)})
-    list(pretrain(config))
-    assert losses(tmp_path / "run") == expected

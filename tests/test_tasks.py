@@ -517,7 +517,7 @@ def test_flags_rename_the_columns_of_a_known_task(tmp_path, tiny_checkpoint):
 def test_tags_that_mark_no_entities_are_scored_by_accuracy(tmp_path, tiny_checkpoint):
     rows = [{"words": "the kettle sings", "tags": "DET NOUN VERB"}, {"words": "rain fell", "tags": "NOUN VERB"}] * 10
     settings = config(
-        tmp_path, tiny_checkpoint, "own", data=str(jsonl(tmp_path / "mine.jsonl", rows)), kind="tag",
+        tmp_path, tiny_checkpoint, "custom", data=str(jsonl(tmp_path / "mine.jsonl", rows)), kind="tag",
         text_column="words", label_column="tags", epochs=30, optim=OptimConfig(lr=3e-3),
     )  # fmt: skip
     list(finetune(settings))
