@@ -116,18 +116,16 @@ def test_a_shipped_lesson_has_the_same_steps_in_every_language(name):
     files = find_lessons()[name]
     assert files.keys() == set(languages())
     lessons = [read_lesson(path, PAGES) for path in files.values()]
-    shapes = [
-        [
-            (
-                step.page,
-                step.hides_page,
-                step.minutes,
-                step.question and (step.question.kind, len(step.question.choices)),
-            )
-            for step in lesson.steps
-        ]
-        for lesson in lessons
-    ]
+
+    def shape(step):
+        return (
+            step.page,
+            step.hides_page,
+            step.minutes,
+            step.question and (step.question.kind, len(step.question.choices)),
+        )
+
+    shapes = [list(map(shape, lesson.steps)) for lesson in lessons]
     assert all(shape == shapes[0] for shape in shapes)
     for lesson in lessons:
         assert sum(step.minutes for step in lesson.steps) == lesson.minutes

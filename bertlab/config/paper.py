@@ -73,12 +73,7 @@ COLUMNS = {
     "table4": (Measure("swag", "accuracy", "SWAG"), Measure("comve", "accuracy", "ComVE (not in the paper)")),
 }
 # table -> the benchmark that it reports
-TITLES = {
-    "table1": "GLUE",
-    "table2": "SQuAD v1.1",
-    "table3": "SQuAD v2.0",
-    "table4": "SWAG",
-}
+TITLES = {"table1": "GLUE", "table2": "SQuAD v1.1", "table3": "SQuAD v2.0", "table4": "SWAG"}
 REPLACEMENT_TASKS = {"swag": "comve"}  # task -> the task that replaces it if its data set is not available
 
 # Task of GLUE -> its metrics; GLUE uses their mean as the score of the task. WNLI is excluded, as in the paper.

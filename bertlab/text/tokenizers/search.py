@@ -54,11 +54,7 @@ class MergeHistory:
 
 
 def search_word(
-    word: str,
-    vocab: Mapping[str, int],
-    max_characters: int = 100,
-    unknown: str = "[UNK]",
-    is_word_end: bool = False,
+    word: str, vocab: Mapping[str, int], max_characters: int = 100, unknown: str = "[UNK]", is_word_end: bool = False
 ) -> WordSearch:
     """Split a word by taking the longest token of the vocabulary again and again.
 

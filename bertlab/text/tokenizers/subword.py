@@ -45,11 +45,7 @@ class SubwordTokenizer(Tokenizer):
     def encode_segments(self, texts: Sequence[str]) -> list[SubwordSegment]:
         rows = super().encode_segments([self._use_own_mask(text) for text in texts])
         return [
-            SubwordSegment(
-                row.ids,
-                self.tokens(row.ids),
-                [_skip_spaces(text, *offsets) for offsets in row.offsets],
-            )
+            SubwordSegment(row.ids, self.tokens(row.ids), [_skip_spaces(text, *offsets) for offsets in row.offsets])
             for text, row in zip(texts, rows, strict=True)
         ]
 
