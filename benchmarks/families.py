@@ -34,7 +34,6 @@ from benchmarks.harness import BenchOptions, report
 from benchmarks.results import RESULTS_PATH, find_current_commit
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
-from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.training.devices import describe_hardware
 from bertlab.training.paper.reproduce import find_task_directory
@@ -135,7 +134,6 @@ def read_rows(path: Path) -> list[dict]:
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
-            row["settings"] = rename_keys(row["settings"], SETTING_KEYS)
             rows.append(row | {"key": (row["family"], row["seed"], row["part"])})
         except (ValueError, TypeError, KeyError, AttributeError):
             if number < len(lines):

@@ -27,7 +27,6 @@ from benchmarks.results import Result
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
-from bertlab.config.renamed_keys import PARITY_KEYS, PARITY_RECIPE_KEYS, rename_keys
 from bertlab.config.tasks import get_task
 from bertlab.config.text_table import format_table
 from bertlab.tasks.span.squad import read_rows
@@ -154,9 +153,8 @@ def measure(config: ParityBenchConfig) -> list[dict]:
 
 
 def read_run_results(path: Path) -> list[dict]:
-    """Return the rows of a results.json, with former key names replaced; [] if there is no such file."""
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    return [rename_keys(row, PARITY_KEYS) | {"recipe": rename_keys(row["recipe"], PARITY_RECIPE_KEYS)} for row in rows]
+    """Return the rows of a results.json; [] if there is no such file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
 
 
 def save_encoder(config: ParityBenchConfig) -> Path:

@@ -19,7 +19,6 @@ import tyro
 
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
-from bertlab.config.renamed_keys import BENCH_RESULT_KEYS, rename_keys
 
 RESULTS_PATH = Path(__file__).parent / "results.jsonl"
 
@@ -113,7 +112,7 @@ def read_results(path: Path) -> list[Result]:
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            row = rename_keys(json.loads(line), BENCH_RESULT_KEYS)
+            row = json.loads(line)
             rows.append(Result(**row | {"spread": tuple(row["spread"]) if row.get("spread") else None}))
         except (ValueError, TypeError, AttributeError):
             raise DataError("bench-results-line-invalid", path=str(path), line=number) from None

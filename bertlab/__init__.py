@@ -52,17 +52,13 @@ _MODULES = {
     "default_checkpoint": "bertlab.tasks.registry",
     "find_shipped_checkpoints": "bertlab.checkpoints.locate",
 }
-_OLD_NAMES = {"shipped": "find_shipped_checkpoints"}  # older public name -> public name
 
 
 def __getattr__(name: str):
-    """Import a public name when it is first used, because the import of torch takes seconds."""
-    name = _OLD_NAMES.get(name, name)
     if name in __all__:
         return getattr(import_module(_MODULES.get(name, _DEFAULT_MODULE)), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """List all public names, including those that are not imported yet."""
     return sorted({*globals(), *__all__})

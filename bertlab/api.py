@@ -1,8 +1,6 @@
 """The commands `prepare`, `pretrain`, `finetune` and `evaluate` as functions that return dataclasses.
 
-Keyword arguments are the fields of the commands' configurations (`PrepareConfig`, `PretrainConfig`, `FinetuneConfig`,
-`EvaluateConfig`), which `bertlab COMMAND --help` documents. Progress is shown as on the command line. Errors are of the
-type `BertlabError`; their message is one line.
+Keyword arguments are the fields of the commands' configurations, which `bertlab COMMAND --help` documents.
 """
 
 import dataclasses
@@ -22,30 +20,21 @@ PathLike = str | Path
 class PreparedCorpus:
     """The result of `prepare`."""
 
-    path: Path
-    """The directory of the corpus, which `pretrain` takes."""
+    path: Path  # the directory of the corpus, which `pretrain` takes
     documents: int
-    """The number of documents."""
-    tokens: int
-    """The number of tokens, without [CLS] and [SEP]."""
+    tokens: int  # the number of tokens, without [CLS] and [SEP]
     characters: int
-    """The number of characters."""
 
 
 @dataclass(frozen=True)
 class TrainingResult:
     """The result of `pretrain` or `finetune`."""
 
-    run: Path
-    """The run directory, with settings, log and snapshots."""
-    checkpoint: Path
-    """The directory of the trained checkpoint."""
-    steps: int
-    """The number of training steps, including those before the run was resumed."""
-    tokens: int
-    """The number of training tokens, without padding."""
-    metrics: Mapping[str, float]
-    """The metrics on held-out data, by name; {} if there was no held-out data."""
+    run: Path  # the run directory, with settings, log and snapshots
+    checkpoint: Path  # the directory of the trained checkpoint
+    steps: int  # the number of training steps, including those before the run was resumed
+    tokens: int  # the number of training tokens, without padding
+    metrics: Mapping[str, float]  # the metrics on held-out data, by name; {} if there was no held-out data
 
     def load(self) -> "Session":
         """Open the trained checkpoint."""
@@ -58,8 +47,7 @@ class TrainingResult:
 class EvaluationResult:
     """The result of `evaluate`."""
 
-    metrics: Mapping[str, float]
-    """The metrics by name, including the number of examples."""
+    metrics: Mapping[str, float]  # the metrics by name, including the number of examples
 
 
 def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpus:
@@ -67,12 +55,8 @@ def prepare(*text: PathLike, out: PathLike, **settings: object) -> PreparedCorpu
 
     Args:
         text: files (.parquet, .jsonl, .json, .csv, .tsv, .txt), directories of them, or hub ids.
-        out: the directory of the corpus. If it already contains a corpus with these settings, that corpus is opened.
         settings: other fields of `PrepareConfig`, such as `vocab_size`, `cased`, `tokenizer` or
             `extend_vocabulary`.
-
-    Raises:
-        BertlabError: the text cannot be read, or the corpus cannot be written.
     """
     from bertlab.training.pretraining.prepare import PrepareConfig, run
 
@@ -86,12 +70,8 @@ def pretrain(corpus: PathLike | None, out: PathLike, **settings: object) -> Trai
     Args:
         corpus: the directory that `prepare` wrote. None for generated stories, which are prepared in runs/story-world;
             if `settings` names no recipe, the recipe is then "stories".
-        out: the run directory.
         settings: other fields of `PretrainConfig`, such as `preset`, `steps`, `minutes`, `from_` or `recipe`; `optim`
             may be a dictionary of the optimiser settings to change.
-
-    Raises:
-        BertlabError: the corpus or the settings cannot be used, or training diverged.
     """
     from bertlab.config.presets import list_pretrainable_families
     from bertlab.training.pretraining.config import RECIPES, PretrainConfig, continue_pretraining, make_recipe_settings
@@ -116,13 +96,9 @@ def finetune(task: str, out: PathLike, *, from_: PathLike = "strongest", **setti
     Args:
         task: the name of a task ("sst2"), or "custom" for your own data; `settings` then contains its type (`kind`) and
             its columns.
-        out: the run directory.
         from_: the checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id.
         settings: other fields of `FinetuneConfig`, such as `data`, `validation`, `epochs`, `seeds` or `grid`; `optim`
             may be a dictionary of the optimiser settings to change.
-
-    Raises:
-        BertlabError: the data or the settings cannot be used, or training diverged.
     """
     from bertlab.training.finetune import FinetuneConfig, run
 
@@ -136,16 +112,11 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
 
     Args:
         task: the name of a task, "custom", or "pretraining".
-        checkpoint: a directory, the name of a shipped checkpoint, or a hub id; None if `predictions` is given.
         settings: other fields of `EvaluateConfig`, such as `data`, `predictions`, `limit` or `record`.
-
-    Raises:
-        BertlabError: the checkpoint or the data cannot be used.
     """
     from bertlab.training import evaluate as evaluate_module
 
     source = None if checkpoint is None else str(checkpoint)
-    task = settings.pop("what", task)  # the older name of the parameter
     config = _make_configuration(evaluate_module.EvaluateConfig, task=task, checkpoint=source, **settings)
     if config.record:
         from bertlab.checkpoints.checkpoint import read_record
@@ -156,24 +127,14 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
 
 
 def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
-    """Make a configuration from keyword arguments.
-
-    A string is converted to a path if the field is a path, and a list is converted to a tuple. A dictionary changes
-    fields of a nested configuration.
-
-    Args:
-        config_class: the dataclass of the configuration.
-        build: a function that makes the configuration with other defaults; None to call `config_class`.
-        settings: the values of the fields.
-    """
+    """Make a configuration: strings become paths, lists become tuples, dictionaries change nested configurations."""
     from bertlab.config.limits import check_limits
-    from bertlab.config.renamed_keys import SETTING_KEYS, rename_keys
 
-    settings = rename_keys(settings, SETTING_KEYS)
     hints = get_type_hints(config_class)
     nested_settings = {name: settings.pop(name) for name, value in list(settings.items()) if isinstance(value, Mapping)}
     for name, value in settings.items():
-        if isinstance(value, str) and _takes_path(hints.get(name)):
+        hint = hints.get(name)
+        if isinstance(value, str) and (hint is Path or (Path in get_args(hint) and str not in get_args(hint))):
             settings[name] = Path(value)
         elif isinstance(value, list):
             settings[name] = tuple(value)
@@ -184,13 +145,7 @@ def _make_configuration(config_class: type, build: Callable[..., object] | None 
     return config
 
 
-def _takes_path(hint: object) -> bool:
-    """Whether a field with this type hint takes a path, so that a string must be converted to one."""
-    return hint is Path or (Path in get_args(hint) and str not in get_args(hint))
-
-
 def _read_result(run_directory: Path) -> TrainingResult:
-    """Read the result of a finished run."""
     checkpoint = run_directory / "checkpoint"
     record = json.loads((checkpoint / "bertlab.json").read_text(encoding="utf-8"))
     return TrainingResult(run_directory, checkpoint, record["steps"], record["tokens"], record["validation"])

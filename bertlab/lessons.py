@@ -1,7 +1,4 @@
-"""Functions for the teaching notebooks in `notebooks`: their language, tables, figures with alt text, exercises.
-
-The code of a lesson is the same in every language. `pick` chooses between texts by the directory of the notebook.
-"""
+"""Functions for the teaching notebooks in `notebooks`: their language, tables, figures with alt text, exercises."""
 
 import html
 import json
@@ -20,15 +17,15 @@ from bertlab.config.text_table import format_table
 # environment variables: the language of the lessons, and whether slow cells should compute less
 LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
 REPOSITORY = Path(__file__).parent.parent
+# page of the app -> the number of the lesson that computes by hand what the page shows
 PAGE_LESSONS = {
     "attention": "01", "input": "02", "wordpiece": "02", "fill-mask": "03", "pretraining": "03", "next-sentence": "04",
     "training": "06", "time-machine": "06", "train-live": "06", "classify": "07", "compare": "07", "answer": "08",
     "xray": "08", "heads": "09", "paper": "10", "serving": "12",
 }  # fmt: skip
-"""Page of the app -> the number of the lesson that computes by hand what the page shows."""
 Value = TypeVar("Value")
+# (function that returns whether an answer meets a condition, advice to print if the answer does not)
 Condition = tuple[Callable[[Any], Any], str]
-"""(function that returns whether an answer meets a condition, advice to print if the answer does not)"""
 
 
 def language() -> str:
@@ -69,9 +66,6 @@ def find_lesson(page: str, language: str) -> str | None:
 def pick(**values: Value) -> Value:
     """Return the value for the language of the notebook.
 
-    Args:
-        values: language code -> value. A language without a value gets the English one.
-
     >>> pick(en="tea", ko="차")
     'tea'
     """
@@ -84,12 +78,7 @@ def is_fast() -> bool:
 
 
 def show(drawing: Any, alt: str) -> None:
-    """Show a Plotly figure or a widget, with a text for readers who cannot see it.
-
-    Args:
-        drawing: a Plotly figure or a widget of `bertlab.views.widget`.
-        alt: what the drawing shows, in one sentence.
-    """
+    """Show a Plotly figure or a widget, with a text for readers who cannot see it."""
     from IPython.display import display
 
     if hasattr(drawing, "to_plotly_json"):
@@ -102,10 +91,7 @@ def show(drawing: Any, alt: str) -> None:
 
 
 def _compress(figure: Any) -> Any:
-    """Convert long lists of numbers in a figure to 32-bit arrays.
-
-    A notebook file would have one line for each number of a list. Lists of at most 8 elements or 50 numbers stay lists.
-    """
+    """Convert long lists of numbers in a figure to 32-bit arrays."""
     for trace in figure.data:
         for name in ("x", "y", "z", "customdata"):
             values = getattr(trace, name, None)
@@ -116,12 +102,7 @@ def _compress(figure: Any) -> Any:
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Show a table; numbers are aligned to the right.
-
-    Args:
-        columns: the headings.
-        rows: the cells of every row; format floats beforehand.
-    """
+    """Show a table; numbers are aligned to the right."""
     from IPython.display import display
 
     texts = [[str(cell) for cell in row] for row in rows]
@@ -139,10 +120,6 @@ def run_check(lesson: str, number: int) -> None:
     """Check the answer to an exercise with the conditions in the source file of the lesson.
 
     The notebook does not contain the conditions, because many of them would reveal the answer.
-
-    Args:
-        lesson: the name of the lesson, which is the name of its source file in `notebooks/src` without `.py`.
-        number: the number of the exercise.
     """
     from IPython import get_ipython
 
@@ -160,8 +137,6 @@ def check(number: int, answer: object, *conditions: Condition) -> None:
     """Check the answer to an exercise, and print the advice of the first condition that it does not meet.
 
     Args:
-        number: the number of the exercise.
-        answer: the answer; `...` if the exercise was not attempted.
         conditions: pairs of a function and a piece of advice. The function takes the answer; if it returns false or
             raises an error, the advice is printed.
     """
@@ -189,7 +164,6 @@ def _is_number(text: str) -> bool:
 
 
 def _make_html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str]) -> str:
-    """Make a table in HTML; the alignment of a column is "<" for left or ">" for right."""
     styles = [f'style="text-align: {"left" if alignment == "<" else "right"}"' for alignment in alignments]
     head = "".join(f"<th {style}>{html.escape(cell)}</th>" for cell, style in zip(columns, styles, strict=True))
     body = "".join(

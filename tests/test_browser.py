@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
@@ -29,7 +29,7 @@ expect.set_options(timeout=60_000)  # pages are slow on a busy machine
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parent.parent
-SHIPPED = {"strongest", "squad"} <= bertlab.shipped().keys()
+SHIPPED = {"strongest", "squad"} <= bertlab.find_shipped_checkpoints().keys()
 PAGES = ["", "pretraining", "input", "attention", "fill-mask", "next-sentence", "answer", "heads", "logit-lens"]
 HOSTILE = (
     """<script>window.owned=1</script></script><img src=x onerror="window.owned=1"> **b** $x$ :material/home: [l](x)"""
@@ -257,18 +257,6 @@ def test_ask_a_question(visit):
     again = visit("", link=tab.url)
     again.locator("mark").first.wait_for()
     assert again.locator("mark").all_inner_texts() == marked
-
-
-def test_an_old_link_to_the_page_question_fills_the_page_answer(visit):
-    tab = visit("question", question="Who fell?", passage="Anna fell. Rain fell on the old mill.")
-    tab.wait_for_url(lambda url: urlsplit(url).path == "/answer")
-    expect(tab.get_by_label(text("answer-question"))).to_have_value("Who fell?")
-    expect(tab.get_by_label(text("answer-passage"))).to_have_value("Anna fell. Rain fell on the old mill.")
-    tab.locator("mark").first.wait_for()
-    menu_link = tab.locator('[data-testid="stSidebarNavLink"][href$="/answer"]')
-    expect(menu_link).to_have_attribute("aria-current", "page")
-    expect(menu_link).to_contain_text(text("answer"))
-    assert not tab.locator('[data-testid="stSidebarNavLink"][href$="/question"]').count()
 
 
 @pytest.mark.parametrize("page", ["answer", "input"])

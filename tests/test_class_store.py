@@ -4,13 +4,13 @@ import csv
 import io
 import os
 import signal
-import sqlite3
 import stat
 import subprocess
 import sys
 import time
 
 import pytest
+from support.errors import raises_error
 
 from bertlab.classroom import store as module
 from bertlab.classroom.store import ClassStore
@@ -118,7 +118,5 @@ def test_guesses_and_step_survive_a_kill(tmp_path):
 
 def test_a_file_that_is_no_database_is_an_error(tmp_path):
     (tmp_path / module.FILE_NAME).write_bytes(b"no database" * 200)
-    with pytest.raises(BertlabError) as error:
+    with raises_error(BertlabError, "class-file-unusable"):
         ClassStore(tmp_path, "tea")
-    assert error.value.id == "class-file-unusable"
-    assert sqlite3.sqlite_version

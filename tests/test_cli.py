@@ -261,7 +261,7 @@ def test_info(run):
     assert fact["shipped"] == ["bare", "comve", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
     _, out, _ = run("info")
     assert out.splitlines()[0].split() == ["checkpoint", "strongest"]
-    assert all(f"{name}:" in out for name in bertlab.shipped())
+    assert all(f"{name}:" in out for name in bertlab.find_shipped_checkpoints())
     assert "fill-mask, next-sentence" in out
     assert "masked_accuracy 0.01" in out
     assert run("info", "--checkpoint", "bare")[1].splitlines()[1].split() == ["commands", "embed"]

@@ -392,7 +392,15 @@ def test_invalid_spans_cannot_be_masked(spans):
 
 
 def test_shipped_checkpoints(shipped):
-    assert list(bertlab.shipped()) == ["bare", "comve", "scratch", "squad", "sst2", "strongest", "wikiann_en"]
+    assert list(bertlab.find_shipped_checkpoints()) == [
+        "bare",
+        "comve",
+        "scratch",
+        "squad",
+        "sst2",
+        "strongest",
+        "wikiann_en",
+    ]
     assert bertlab.default_checkpoint("fill-mask") == bertlab.default_checkpoint("nsp") == shipped / "strongest"
     assert bertlab.default_checkpoint("answer") == shipped / "squad"
     assert bertlab.load("squad").heads == ("span",)
@@ -409,7 +417,7 @@ def test_a_directory_takes_precedence_over_a_shipped_checkpoint_of_its_name(
 
 def test_the_error_without_shipped_checkpoints_names_the_directory(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path / "nowhere"))
-    assert bertlab.shipped() == {}
+    assert bertlab.find_shipped_checkpoints() == {}
     with raises_error(CheckpointError, "checkpoint-not-shipped", names=["squad"], directory=tmp_path / "nowhere"):
         bertlab.default_checkpoint("answer")
 
@@ -418,7 +426,7 @@ def test_unfinished_checkpoints_are_not_shipped(tmp_path, monkeypatch, tiny_mode
     checkpoint.save(tmp_path / "mine", tiny_model, tiny_tokenizer, {})
     (tmp_path / "mine").rename(tmp_path / ".mine.0a1b.unfinished")
     monkeypatch.setenv("BERTLAB_CHECKPOINTS", str(tmp_path))
-    assert bertlab.shipped() == {}
+    assert bertlab.find_shipped_checkpoints() == {}
 
 
 def test_the_package_lists_and_loads_its_public_names():

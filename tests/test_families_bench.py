@@ -107,12 +107,6 @@ def test_a_row_that_was_half_written_is_dropped(tmp_path):
     assert (caught.value.id, caught.value.params["line"]) == ("bench-results-line-invalid", 1)
 
 
-def test_settings_with_their_old_names_are_read(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    append_row(path, {"family": "bert", "seed": 0, "part": "sst2", "settings": {"mask": 0.25}})
-    assert read_rows(path)[0]["settings"] == {"chosen_share": 0.25}
-
-
 def test_families_differ_only_in_what_their_papers_change(corpus, tmp_path):
     settings = FamiliesBenchConfig().settings
     configs = {name: make_pretraining_config(settings, name, 7, tmp_path, corpus, corpus) for name in NAMES}

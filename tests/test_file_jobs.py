@@ -145,7 +145,7 @@ def test_a_small_parquet_file_may_not_repeat_a_long_text(tmp_path, monkeypatch):
 
 
 def start_job(title: str = "a.csv", content: bytes = b"text\nGreen tea.\n") -> str:
-    settings = FileJob("", title, "classify", str(bertlab.shipped()["sst2"]), "text", num_rows=1)
+    settings = FileJob("", title, "classify", str(bertlab.find_shipped_checkpoints()["sst2"]), "text", num_rows=1)
     return file_jobs.start(settings, lambda stream: stream.write(content))
 
 
@@ -186,7 +186,7 @@ def test_the_panel_starts_a_job_which_another_visit_finds(server, monkeypatch):
     assert not app.exception, app.exception[0].message
     (directory,) = started
     chosen = file_predictions.read_job(directory).checkpoint
-    assert chosen == str(bertlab.shipped()["sst2"]), "the file is English, although the page is Korean"
+    assert chosen == str(bertlab.find_shipped_checkpoints()["sst2"]), "the file is English, although the page is Korean"
     assert app.query_params["job"] in (directory.name, [directory.name])
     file_worker.work(directory)
     again = open_page("classify", job=directory.name)

@@ -55,16 +55,6 @@ def test_a_lesson_is_read_with_addresses_copied_from_a_browser(write):
     assert (second.page, second.address, second.question.answer) == ("start", "", 3.5)
 
 
-def test_a_lesson_with_old_page_names_is_read(write):
-    content = LESSON.replace(
-        'page = "/"', 'page = "http://192.168.0.7:8501/question?question=Who%3F&passage=Rain+fell."'
-    )
-    lesson = read_lesson(write(content.replace("minutes = 45", 'minutes = 45\nnext = ["question", "depth"]')), PAGES)
-    assert lesson.steps[1].page == "answer"
-    assert dict(lesson.steps[1].parameters) == {"question": "Who?", "passage": "Rain fell."}
-    assert lesson.next_pages == ("answer", "logit-lens")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "id", "field"),
     [
@@ -126,18 +116,16 @@ def test_a_shipped_lesson_has_the_same_steps_in_every_language(name):
     files = find_lessons()[name]
     assert files.keys() == set(languages())
     lessons = [read_lesson(path, PAGES) for path in files.values()]
-    shapes = [
-        [
-            (
-                step.page,
-                step.hides_page,
-                step.minutes,
-                step.question and (step.question.kind, len(step.question.choices)),
-            )
-            for step in lesson.steps
-        ]
-        for lesson in lessons
-    ]
+
+    def shape(step):
+        return (
+            step.page,
+            step.hides_page,
+            step.minutes,
+            step.question and (step.question.kind, len(step.question.choices)),
+        )
+
+    shapes = [list(map(shape, lesson.steps)) for lesson in lessons]
     assert all(shape == shapes[0] for shape in shapes)
     for lesson in lessons:
         assert sum(step.minutes for step in lesson.steps) == lesson.minutes

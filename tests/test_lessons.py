@@ -32,7 +32,9 @@ RUNS = [
     for source, language in EACH
     for kind in ("", "solutions")
 ]  # fmt: skip
-has_checkpoints = pytest.mark.skipif("strongest" not in bertlab.shipped(), reason="no shipped checkpoints")
+has_checkpoints = pytest.mark.skipif(
+    "strongest" not in bertlab.find_shipped_checkpoints(), reason="no shipped checkpoints"
+)
 
 
 @cache

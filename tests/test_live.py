@@ -34,7 +34,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.views.numbers import percent
 
 TOLERANCE = 1e-3
-SHIPPED = {"scratch", "korean"} <= bertlab.shipped().keys()
+SHIPPED = {"scratch", "korean"} <= bertlab.find_shipped_checkpoints().keys()
 needs_shipped = pytest.mark.skipif(not SHIPPED, reason="needs the shipped checkpoints scratch and korean")
 
 # Calls the worker and returns all numbers of the answers as base64, which is much smaller than JSON.

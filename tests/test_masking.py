@@ -93,16 +93,6 @@ def test_each_row_has_its_rounded_share_at_distinct_positions():
     assert len(index.unique()) == len(index)
 
 
-def test_masks_do_not_depend_on_the_other_rows():
-    original = batch(rows=40)
-    whole, _, _ = mask_tokens(original, torch.arange(40), rule())
-    row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
-    alone, _, _ = mask_tokens(row, torch.tensor([7]), rule())
-    assert torch.equal(whole.input_ids_BT[7:8], alone.input_ids_BT)
-    other, _, _ = mask_tokens(row, torch.tensor([8]), rule())
-    assert not torch.equal(alone.input_ids_BT, other.input_ids_BT)
-
-
 def test_every_position_is_equally_likely():
     full = Batch(torch.full((6000, 40), 9), torch.zeros(6000, 40), torch.ones(6000, 40, dtype=torch.bool))
     _, index_P, labels_P = mask_tokens(full, torch.arange(6000), rule())
@@ -129,6 +119,20 @@ def whole_word_rule(probability=0.15) -> MaskRule:
     continues_V = torch.zeros(VOCABULARY, dtype=torch.bool)
     continues_V[list(CONTINUATIONS)] = True
     return replace(rule(probability), continues_V=continues_V)
+
+
+def hide(original: Batch, mask_rule: MaskRule) -> torch.Tensor:
+    """Where the masked tokens are, bool [B, T]."""
+    _, index_P, labels_P = mask_tokens(original, torch.arange(len(original.input_ids_BT)), mask_rule)
+    hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
+    hidden[index_P[labels_P != IGNORED]] = True
+    return hidden.view_as(original.input_ids_BT)
+
+
+def hidden_rows(original: Batch, mask_rule: MaskRule):
+    """The ids, the attention mask and the masked tokens of each row."""
+    tensors = original.input_ids_BT, original.attention_mask_BT, hide(original, mask_rule)
+    return zip(*(tensor.tolist() for tensor in tensors), strict=True)
 
 
 def find_words(ids: list[int], real: list[bool]) -> list[list[int]]:
@@ -169,28 +173,14 @@ def test_words_are_masked_as_a_whole_and_within_the_share():
 
 def test_long_words_are_masked_almost_as_often():
     original = batch(rows=3000, size=96, seed=2)
-    _, index_P, labels_P = mask_tokens(original, torch.arange(3000), whole_word_rule())
-    hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
-    hidden[index_P[labels_P != IGNORED]] = True
-    hidden = hidden.view_as(original.input_ids_BT).tolist()
     masked_by_length: dict[int, list[int]] = {}
-    rows = zip(original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(), hidden, strict=True)
-    for ids, real, is_hidden in rows:
+    for ids, real, is_hidden in hidden_rows(original, whole_word_rule()):
         if sum(real) > 60:
             for word in find_words(ids, real):
                 masked_by_length.setdefault(len(word), []).append(is_hidden[word[0]])
     shares = {n: sum(masked) / len(masked) for n, masked in masked_by_length.items() if n <= 3}
     # the longer a word, the more often it does not fit into what is left of the share
     assert 0.13 < shares[3] < shares[2] < shares[1] < 0.18, shares
-
-
-def test_whole_word_masks_do_not_depend_on_the_other_rows():
-    original = batch(rows=40)
-    together, _, labels_P = mask_tokens(original, torch.arange(40), whole_word_rule())
-    row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
-    alone, _, own_P = mask_tokens(row, torch.tensor([7]), whole_word_rule())
-    assert torch.equal(together.input_ids_BT[7:8], alone.input_ids_BT)
-    assert torch.equal(labels_P.view(40, -1)[7], own_P)
 
 
 # -- spans of words
@@ -211,28 +201,15 @@ def count_span_words(ids: list[int], real: list[bool], hidden: list[bool]) -> li
 def test_runs_of_words_are_masked_together_within_the_share(spans):
     original = batch(rows=3000, size=96, seed=2)
     mask_rule = replace(whole_word_rule(), span_lengths=SPAN_LENGTHS[spans])
-    _, index_P, labels_P = mask_tokens(original, torch.arange(3000), mask_rule)
-    hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
-    hidden[index_P[labels_P != IGNORED]] = True
-    hidden_BT = hidden.view_as(original.input_ids_BT)
-    length_B = original.attention_mask_BT.sum(1)
+    hidden_BT, length_B = hide(original, mask_rule), original.attention_mask_BT.sum(1)
     assert (hidden_BT.sum(1) <= (0.15 * length_B + 1e-9).round().clamp(min=1)).all()
     assert float(hidden_BT.sum() / length_B.sum()) == pytest.approx(0.15, abs=0.02)
-    rows = zip(original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(), hidden_BT.tolist(), strict=True)
-    runs = [run for ids, real, is_hidden in rows for run in count_span_words(ids, real, is_hidden)]
-    single = [run for ids, real, is_hidden in zip(
-        original.input_ids_BT.tolist(), original.attention_mask_BT.tolist(),
-        _mask_whole_words(original).tolist(), strict=True,
-    ) for run in count_span_words(ids, real, is_hidden)]  # fmt: skip
+    runs, single = (
+        [run for row in hidden_rows(original, each) for run in count_span_words(*row)]
+        for each in (mask_rule, whole_word_rule())
+    )
     assert np.mean(runs) > 1.3 * np.mean(single)
     assert max(runs) > (3 if spans == "geometric" else 2)
-
-
-def _mask_whole_words(original: Batch) -> torch.Tensor:
-    _, index_P, labels_P = mask_tokens(original, torch.arange(len(original.input_ids_BT)), whole_word_rule())
-    hidden = torch.zeros(original.input_ids_BT.numel(), dtype=torch.bool)
-    hidden[index_P[labels_P != IGNORED]] = True
-    return hidden.view_as(original.input_ids_BT)
 
 
 @pytest.mark.parametrize("spans", ["ngram", "geometric"])
@@ -259,13 +236,19 @@ def test_spans_have_the_lengths_of_the_papers(spans):
     assert found[len(expected) :].sum() == 0
 
 
-def test_spans_of_a_row_do_not_depend_on_the_other_rows():
-    original, mask_rule = batch(rows=40), replace(whole_word_rule(), span_lengths=SPAN_LENGTHS["geometric"])
+@pytest.mark.parametrize("kind", ["tokens", "words", "spans"])
+def test_masks_of_a_row_do_not_depend_on_the_other_rows(kind):
+    mask_rule = rule() if kind == "tokens" else whole_word_rule()
+    if kind == "spans":
+        mask_rule = replace(mask_rule, span_lengths=SPAN_LENGTHS["geometric"])
+    original = batch(rows=40)
     together, _, labels_P = mask_tokens(original, torch.arange(40), mask_rule)
     row = Batch(*(t[7:8] for t in (original.input_ids_BT, original.token_type_ids_BT, original.attention_mask_BT)))
     alone, _, own_P = mask_tokens(row, torch.tensor([7]), mask_rule)
     assert torch.equal(together.input_ids_BT[7:8], alone.input_ids_BT)
     assert torch.equal(labels_P.view(40, -1)[7], own_P)
+    other, _, _ = mask_tokens(row, torch.tensor([8]), mask_rule)
+    assert not torch.equal(alone.input_ids_BT, other.input_ids_BT)
 
 
 def test_tokens_with_hash_signs_continue_a_word(tiny_tokenizer):

@@ -12,7 +12,7 @@ from bertlab.tasks.registry import TASK_TYPES
 from bertlab.text.word_spans import find_words, mask_spans
 from bertlab.views.numbers import percent
 
-pytestmark = pytest.mark.skipif("strongest" not in bertlab.shipped(), reason="no shipped checkpoints")
+pytestmark = pytest.mark.skipif("strongest" not in bertlab.find_shipped_checkpoints(), reason="no shipped checkpoints")
 LANGUAGES = ["en", "ko"]
 
 

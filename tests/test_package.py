@@ -122,7 +122,7 @@ from bertlab.cli.dispatch import main
 
 for name in bertlab.__all__:
     getattr(bertlab, name)
-results = {"module": bertlab.__file__, "shipped": len(bertlab.shipped()), "fill_mask": []}
+results = {"module": bertlab.__file__, "shipped": len(bertlab.find_shipped_checkpoints()), "fill_mask": []}
 for assets in (None, sys.argv[1]):
     if assets:
         os.environ["BERTLAB_ASSETS"] = assets

@@ -35,24 +35,8 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining import prepare as prepare_command
 from bertlab.training.pretraining.prepare import PrepareConfig, run
 
-WORDS = [
-    "the",
-    "baker",
-    "sold",
-    "a",
-    "lemon",
-    "and",
-    "our",
-    "pilot",
-    "found",
-    "one",
-    "old",
-    "boat",
-    "behind",
-    "that",
-    "green",
-    "door",
-]
+WORDS = ["the", "a", "and", "our", "one", "behind", "that", "old", "green", "lemon", "sold", "found"]
+WORDS += ["baker", "pilot", "boat", "door"]
 
 
 def stories(count: int, seed: int = 0, lines: int = 6) -> list[str]:
@@ -74,6 +58,18 @@ def vocabulary(tmp_path, tiny_tokenizer) -> Path:
 @pytest.fixture
 def config(tmp_path, vocabulary) -> PrepareConfig:
     return PrepareConfig((), tmp_path / "out", tokenizer=vocabulary, workers=1)
+
+
+@pytest.fixture
+def serve_hub(monkeypatch):
+    """A function that replaces `hub.load`."""
+
+    def serve(load):
+        monkeypatch.setattr(documents.hub, "load", load)
+        documents._hub_rows.cache_clear()
+
+    yield serve
+    documents._hub_rows.cache_clear()
 
 
 def token_ids(corpus: Corpus) -> list[list[int]]:
@@ -290,20 +286,18 @@ def test_a_text_without_line_breaks_is_split_into_documents(shard_bytes, unit, t
         assert all(text.endswith(" ") for _, text in rows[:-1])
 
 
-def test_the_shards_of_a_streamed_hub_data_set_contain_every_row_once(tmp_path, monkeypatch):
+def test_the_shards_of_a_streamed_hub_data_set_contain_every_row_once(tmp_path, serve_hub):
     files = [str(jsonl(tmp_path / f"part-{i}.jsonl", stories(10, seed=i))) for i in range(3)]
 
     def load(name, split, streaming=False):
         return datasets.load_dataset("json", data_files=files, split=split, streaming=streaming, cache_dir=tmp_path)
 
-    monkeypatch.setattr(documents.hub, "load", load)
-    documents._hub_rows.cache_clear()
+    serve_hub(load)
     everything = Counter(text for i in range(3) for text in stories(10, seed=i))
     for stream, workers, count in ((True, 2, 3), (True, 5, 5), (False, 2, 1)):
         shards, _ = find_shards(["owner/name"], stream=stream, workers=workers)
         assert len(shards) == count
         assert Counter(text for shard in shards for _, text, _ in read_texts(shard)) == everything
-    documents._hub_rows.cache_clear()
 
 
 def test_a_sample_reads_only_the_beginning_of_a_stream(tmp_path, monkeypatch):
@@ -455,45 +449,13 @@ def test_a_corpus_is_prepared_by_one_process_at_a_time(config, tmp_path, monkeyp
     assert not (tmp_path / "out.building").exists()
 
 
-def test_a_corpus_prepared_from_the_hub_opens_without_the_hub(config, tmp_path, monkeypatch):
+def test_a_corpus_prepared_from_the_hub_opens_without_the_hub(config, tmp_path, serve_hub):
     rows = datasets.Dataset.from_dict({"text": stories(20)})
-    monkeypatch.setattr(documents.hub, "load", lambda name, split, streaming=False: rows)
-    documents._hub_rows.cache_clear()
+    serve_hub(lambda name, split, streaming=False: rows)
     config = replace(config, text=("owner/name",))
     expected = token_ids(run(config))
-    documents._hub_rows.cache_clear()
-    monkeypatch.setattr(documents.hub, "load", None)
+    serve_hub(None)
     assert token_ids(run(config)) == expected
-
-
-def test_a_corpus_of_an_early_version_still_opens(config, tmp_path):
-    corpus = run(replace(config, text=(str(jsonl(tmp_path / "a.jsonl", stories(20))),)))
-    expected = token_ids(corpus)
-    old = tmp_path / "old"
-    corpus.rows.remove_columns("nth").save_to_disk(str(old / "rows"))
-    facts = {**corpus.facts, "settings": {k: corpus.facts["settings"][k] for k in ("sources", "column", "seed")}}
-    del facts["weights"]
-    (old / "corpus.json").write_text(json.dumps(facts))
-    assert token_ids(Corpus.open(old)) == expected
-    assert token_ids(run(replace(config, text=tuple(facts["settings"]["sources"]), out=old))) == expected
-    assert (old / "rows" / "state.json").is_file()
-
-
-def test_a_corpus_with_old_field_names_is_opened(config, tmp_path, capsys):
-    """The fields `damaged` and `damages` were renamed; the same command still opens its corpus."""
-    path = jsonl(tmp_path / "a.jsonl", [*stories(9), ""])
-    config = replace(config, text=(str(path),), invalid="skip")
-    run(config)
-    facts = json.loads((config.out / "corpus.json").read_text())
-    facts |= {"damages": facts.pop("invalid"), "damaged": facts.pop("first_invalid")}
-    facts["settings"]["damaged"] = facts["settings"].pop("invalid")
-    del facts["checksums"]
-    (config.out / "corpus.json").write_text(json.dumps(facts))
-    capsys.readouterr()
-    assert run(config).facts["invalid"] == 1
-    assert "(prepared earlier)" in capsys.readouterr().out
-    with raises_error(DataError, "corpus-differs", changes=["--invalid"]):
-        run(replace(config, invalid="stop"))
 
 
 @pytest.mark.parametrize(
@@ -794,7 +756,7 @@ def test_rows_around_an_invalid_row_are_read(config, tmp_path):
 
 
 @pytest.fixture
-def streamed(tmp_path, monkeypatch):
+def streamed(tmp_path, serve_hub):
     """A function that serves files as a streamed data set of the hub and returns the name of its source."""
 
     def serve(*files: Path) -> str:
@@ -802,12 +764,10 @@ def streamed(tmp_path, monkeypatch):
             kind, names = {".jsonl": "json"}.get(files[0].suffix, files[0].suffix[1:]), [str(file) for file in files]
             return datasets.load_dataset(kind, data_files=names, split=split, streaming=streaming, cache_dir=tmp_path)
 
-        monkeypatch.setattr(documents.hub, "load", load)
-        documents._hub_rows.cache_clear()
+        serve_hub(load)
         return "owner/name"
 
-    yield serve
-    documents._hub_rows.cache_clear()
+    return serve
 
 
 @pytest.mark.parametrize("damage", [b"Two, and, three.\n", b"A caf\xe9.\n"], ids=["wrong columns", "not UTF-8"])
@@ -841,7 +801,7 @@ def test_a_row_of_a_stream_is_numbered_within_its_data_set_or_shard(tmp_path, st
     assert invalid_rows_with(1) == [(f"owner/name shard {n} of 2", 6, "row-without-text") for n in (1, 2)]
 
 
-def test_an_unreadable_row_of_the_hub_is_reported_with_its_number(tmp_path, monkeypatch):
+def test_an_unreadable_row_of_the_hub_is_reported_with_its_number(serve_hub):
     class Rows(list):
         column_names, data = ["text"], pa.table({"text": ["x"]})
 
@@ -850,22 +810,18 @@ def test_an_unreadable_row_of_the_hub_is_reported_with_its_number(tmp_path, monk
                 raise pa.ArrowInvalid("spoiled")
             return {"text": "x"}
 
-    monkeypatch.setattr(documents.hub, "load", lambda name, split, streaming: Rows(range(documents.HUB_ROWS + 5)))
-    documents._hub_rows.cache_clear()
+    serve_hub(lambda name, split, streaming: Rows(range(documents.HUB_ROWS + 5)))
     shards, _ = find_shards(["owner/name"])
     assert invalid_rows(shards) == [("owner/name", documents.HUB_ROWS + 1, "rows-after-unreadable")]
-    documents._hub_rows.cache_clear()
 
 
 @pytest.mark.parametrize("suffix", ["", ":configuration", "@refs/convert/parquet", ":configuration@refs/pr/1"])
-def test_the_id_of_a_hub_data_set_may_have_a_configuration_and_a_revision(monkeypatch, suffix):
+def test_the_id_of_a_hub_data_set_may_have_a_configuration_and_a_revision(serve_hub, suffix):
     names = []
     rows = datasets.Dataset.from_dict({"text": ["x"]})
-    monkeypatch.setattr(documents.hub, "load", lambda name, split, streaming: names.append(name) or rows)
-    documents._hub_rows.cache_clear()
+    serve_hub(lambda name, split, streaming: names.append(name) or rows)
     (shard,), _ = find_shards([f"owner/name{suffix}"])
     assert (names, shard.path, shard.label) == ([shard.path], f"owner/name{suffix}", "name")
-    documents._hub_rows.cache_clear()
 
 
 def test_every_invalid_row_is_listed_and_the_first_few_are_printed(config, tmp_path, capsys):

@@ -1,11 +1,10 @@
-"""Sentence pairs and masks on real text: the statistics of the paper, determined by the seed alone."""
+"""Sentence pairs and masks on real text: the statistics of the paper."""
 
 import numpy as np
 import pytest
 import torch
 from support.sentence_pairs import bag_of_lengths_accuracy
 
-from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.pretraining.masking import IGNORED, MaskRule, mask_tokens
 from bertlab.text.pretraining.prepare_corpus import prepare_corpus
 from bertlab.text.pretraining.sampler import PairSampler
@@ -19,30 +18,20 @@ def tokenizer(bertlab_data) -> Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def corpus(bertlab_data, tokenizer, tmp_path_factory) -> Corpus:
+def corpus(bertlab_data, tokenizer, tmp_path_factory):
     sources = [bertlab_data / "text" / "en" / f"{name}-validation.parquet" for name in ("enwiki", "fiction")]
     return prepare_corpus(sources, tokenizer, tmp_path_factory.mktemp("real") / "corpus", workers=1)
 
 
-@pytest.fixture(scope="module")
-def pairs(corpus):
-    return make_pairs(corpus.read_documents(0), 128, np.random.default_rng(0))
-
-
-def test_half_of_the_pairs_are_next(pairs):
+def test_half_of_the_pairs_are_next_and_neither_lengths_nor_sources_reveal_which(corpus):
+    documents = corpus.read_documents(0)
+    pairs = make_pairs(documents, 128, np.random.default_rng(0))
+    is_next_E = pairs.label_E == IS_NEXT
     assert len(pairs) > 10_000
-    assert np.mean(pairs.label_E == IS_NEXT) == pytest.approx(0.5, abs=4 * 0.5 / len(pairs) ** 0.5)
-
-
-def test_a_random_b_comes_from_another_document_of_the_same_source(corpus, pairs):
-    own = pairs.label_E == IS_NEXT
-    assert np.array_equal(pairs.document_a_E == pairs.document_b_E, own)
-    source_D = corpus.read_documents(0).source_D
-    assert len(np.unique(source_D)) == 2
-    assert np.array_equal(source_D[pairs.document_a_E], source_D[pairs.document_b_E])
-
-
-def test_lengths_do_not_reveal_the_label(pairs):
+    assert np.mean(is_next_E) == pytest.approx(0.5, abs=4 * 0.5 / len(pairs) ** 0.5)
+    assert np.array_equal(pairs.document_a_E == pairs.document_b_E, is_next_E)
+    assert len(np.unique(documents.source_D)) == 2
+    assert np.array_equal(documents.source_D[pairs.document_a_E], documents.source_D[pairs.document_b_E])
     assert bag_of_lengths_accuracy(pairs) < 0.53
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.errors import raises_error
 
 import bertlab
 from bertlab.cli import main
@@ -56,22 +57,19 @@ def test_korean_stories_are_prepared_cased(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "id"),
-    [({"language": "xx"}, "story-language-unknown"), ({"documents": 0}, "setting-out-of-range")],
+    ("settings", "id"), [({"language": "xx"}, "story-language-unknown"), ({"documents": 0}, "setting-out-of-range")]
 )
 def test_invalid_settings_of_stories(settings, id, tmp_path, capsys):
-    with pytest.raises(bertlab.BertlabError) as raised:
+    with raises_error(bertlab.BertlabError, id):
         bertlab.prepare("story-world", out=tmp_path / "c", **settings)
-    assert raised.value.id == id
     flags = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
     assert main(["prepare", "story-world", "--out", str(tmp_path / "c"), *flags]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_flags_of_stories_are_rejected_for_other_texts(tmp_path):
-    with pytest.raises(bertlab.BertlabError) as raised:
+    with raises_error(bertlab.BertlabError, "story-flags-unused"):
         bertlab.prepare("texts", out=tmp_path / "c", language="ko")
-    assert raised.value.id == "story-flags-unused"
 
 
 def test_korean_questions_are_fine_tuned_on_as_a_korean_task(tmp_path, capsys):

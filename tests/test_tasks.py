@@ -403,8 +403,8 @@ def test_a_custom_task_is_trained_and_evaluated(kind, tmp_path, tiny_checkpoint,
     data = write_custom_csv(tmp_path / "mine.csv")
     flags = [
         "finetune",
-        "own",
-        "--kind",
+        "custom",
+        "--type",
         kind,
         *COLUMN_FLAGS[kind],
         "--data",
@@ -421,7 +421,7 @@ def test_a_custom_task_is_trained_and_evaluated(kind, tmp_path, tiny_checkpoint,
     assert counted in printed
     assert ("4 of the 40 training rows are held out" in printed) == (kind != "span"), printed
     path = tmp_path / "run" / "checkpoint"
-    assert main([{"own": "custom", "--kind": "--type"}.get(flag, flag) for flag in flags]) == 0  # the run is finished
+    assert main(flags) == 0  # the run is finished
     assert "differ" not in capsys.readouterr().err
     if kind == "classification":
         assert bertlab.load(path).labels == ("1", "2", "3")
@@ -478,13 +478,13 @@ def test_an_invalid_custom_task_prints_one_line(flags, message, tmp_path, tiny_c
 def test_custom_questions_are_scored_in_their_own_language(tmp_path, tiny_checkpoint):
     rows = [{"context": f"방앗간은 {n}년에 지었다.", "question": "언제 지었나?", "answer": f"{n}년"} for n in range(20)]
     data = str(jsonl(tmp_path / "mine.jsonl", rows))
-    settings = config(tmp_path, tiny_checkpoint, "own", kind="span", data=data, validation=data)
+    settings = config(tmp_path, tiny_checkpoint, "custom", kind="span", data=data, validation=data)
     list(finetune(settings))
     record = bertlab.load(tmp_path / "run" / "checkpoint").record
     assert record["task"]["language"] == "ko"
     predicted = tmp_path / "predicted.json"
     predicted.write_text(json.dumps({str(n): f"{n}일" for n in range(20)}))
-    metrics = evaluate(EvaluateConfig("own", kind="span", data=data, predictions=predicted))
+    metrics = evaluate(EvaluateConfig("custom", kind="span", data=data, predictions=predicted))
     assert metrics["exact_match"] == 0
     assert metrics["f1"] > 50, "F1 compares characters in Korean, not words"
 
@@ -499,13 +499,7 @@ def test_old_names_of_task_types_are_accepted(old, new):
     assert old not in list(TASK_TYPES)
     assert parse_task_record({"kind": old, "text": ["a"], "label": ["b"]}).kind == new
     flags = TaskFlags(kind=old, text_column="a", choice_columns=("b",) if old == "choose" else ())
-    assert flags.make_spec("own").kind == new
-
-
-def test_a_task_record_with_the_old_keys_is_read():
-    record = {"kind": "choose", "text": ["sent1", "ending0"], "label": ["label"], "start": "sent2", "names": True}
-    spec = parse_task_record(record)
-    assert (spec.choice_prefix_column, spec.submits_label_names) == (spec.start, spec.names) == ("sent2", True)
+    assert flags.make_spec("custom").kind == new
 
 
 def test_flags_rename_the_columns_of_a_known_task(tmp_path, tiny_checkpoint):
@@ -523,7 +517,7 @@ def test_flags_rename_the_columns_of_a_known_task(tmp_path, tiny_checkpoint):
 def test_tags_that_mark_no_entities_are_scored_by_accuracy(tmp_path, tiny_checkpoint):
     rows = [{"words": "the kettle sings", "tags": "DET NOUN VERB"}, {"words": "rain fell", "tags": "NOUN VERB"}] * 10
     settings = config(
-        tmp_path, tiny_checkpoint, "own", data=str(jsonl(tmp_path / "mine.jsonl", rows)), kind="tag",
+        tmp_path, tiny_checkpoint, "custom", data=str(jsonl(tmp_path / "mine.jsonl", rows)), kind="tag",
         text_column="words", label_column="tags", epochs=30, optim=OptimConfig(lr=3e-3),
     )  # fmt: skip
     list(finetune(settings))

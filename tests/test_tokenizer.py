@@ -23,20 +23,8 @@ from bertlab.text.tokenizers.files import translate_failures
 from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
 
 LETTERS = [chr(c) for c in range(ord("a"), ord("z") + 1)]
-SMALL = [
-    *SPECIAL_TOKENS,
-    *LETTERS,
-    *(f"##{c}" for c in LETTERS),
-    "tea",
-    "##pot",
-    "green",
-    ".",
-    "[",
-    "]",
-    "차",
-    "##밭",
-    "茶",
-]
+WORDS = ["tea", "##pot", "green", ".", "[", "]", "차", "##밭", "茶"]
+SMALL = [*SPECIAL_TOKENS, *LETTERS, *(f"##{c}" for c in LETTERS), *WORDS]
 ENGLISH = ["A kettle sings on the stove.", "The teapot is green, the cups are not.", "Nobody sings to the cups."] * 20
 KOREAN = ["주전자가 난로 위에서 노래한다.", "찻잔은 녹색이 아니다.", "아무도 찻잔에게 노래하지 않는다."] * 20
 
@@ -291,10 +279,8 @@ def test_a_saved_tokenizer_opens_here_and_in_transformers(tmp_path, cased):
 
 
 def test_stored_truncation_and_padding_are_ignored(small, tmp_path):
-    small.save(tmp_path)
-    stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
-    stored["truncation"] = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
+    truncation = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+    save_changed(small, tmp_path, set_field("truncation", truncation))
     assert len(Tokenizer.load(tmp_path).encode("tea " * 9)) == 11
 
 
@@ -412,12 +398,16 @@ HOSTILE = {
 }  # fmt: skip
 
 
+def save_changed(tokenizer: Tokenizer, directory: Path, change) -> None:
+    tokenizer.save(directory)
+    stored = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))
+    change(stored)
+    (directory / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
+
+
 @pytest.mark.parametrize(("change", "id"), HOSTILE.values(), ids=HOSTILE)
 def test_a_tokenizer_with_parts_that_bert_does_not_use_is_refused(small, tmp_path, change, id):
-    small.save(tmp_path)
-    stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
-    change(stored)
-    (tmp_path / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
+    save_changed(small, tmp_path, change)
     with raises_error(CheckpointError, id, path=tmp_path / "tokenizer.json"):
         Tokenizer.load(tmp_path)
 
@@ -434,10 +424,7 @@ def test_a_tokenizer_with_parts_that_bert_does_not_use_is_refused(small, tmp_pat
     ],
 )
 def test_close_relatives_of_bert_tokenizers_open(small, tmp_path, change):
-    small.save(tmp_path)
-    stored = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
-    change(stored)
-    (tmp_path / "tokenizer.json").write_text(json.dumps(stored), encoding="utf-8")
+    save_changed(small, tmp_path, change)
     assert Tokenizer.load(tmp_path).encode("green tea").tokens == ("[CLS]", "green", "tea", "[SEP]")
 
 

@@ -555,16 +555,12 @@ with exclusive_lock(place, "the holder"):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-def test_a_lock_ends_with_its_block_or_with_its_process(tmp_path, monkeypatch):
+def test_a_lock_ends_with_its_block_or_with_its_process(tmp_path):
     place = tmp_path / "run" / ".lock"
     process = subprocess.Popen([sys.executable, "-c", HOLDER, str(place)], stdout=subprocess.PIPE, text=True)
     os.kill(int(process.stdout.readline()), signal.SIGKILL)
     with raises_error(BertlabError, "lock-held", owner="the test"), lock.exclusive_lock(place, "the test"):
         pass
-    with monkeypatch.context() as without_fcntl:
-        without_fcntl.setattr(lock, "fcntl", None)
-        with lock.exclusive_lock(place, "the test"):
-            pass
     process.kill()
     process.wait()
     with lock.exclusive_lock(place, "the test"):

@@ -32,15 +32,10 @@ QUESTIONS = [
 
 def rows() -> list[dict]:
     return [
-        {
-            "id": f"q{number}",
-            "title": "Valley",
-            "context": PASSAGES[p],
-            "question": question,
-            "answers": {"text": [answer], "answer_start": [PASSAGES[p].index(answer)]},
-        }
+        {"id": f"q{number}", "title": "Valley", "context": PASSAGES[p], "question": question,
+         "answers": {"text": [answer], "answer_start": [PASSAGES[p].index(answer)]}}
         for number, (p, question, answer) in enumerate(QUESTIONS)
-    ]
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +64,8 @@ def test_the_seed_determines_the_generated_rows():
 
 
 def test_every_method_is_used(generated):
-    assert {method for _, _, method in generated} >= {
-        "removed",
-        "elsewhere",
-        "elsewhere.fitted",
-        "swapped",
-        "opposite",
-        "negated",
-    }
+    methods = {"removed", "elsewhere", "elsewhere.fitted", "swapped", "opposite", "negated"}
+    assert {method for _, _, method in generated} >= methods
 
 
 def test_each_method_changes_only_its_part_of_the_row(generated):

@@ -17,7 +17,6 @@ def run() -> None:
     # every run waits here until pandas is imported, and no page is drawn before that.
     import pandas  # noqa: F401
 
-    from bertlab.config.renamed_keys import RENAMED_PAGES
     from bertlab_app import components, frame, link, server, sidebar, url, view_state
     from bertlab_app.classroom import panel, roles
     from bertlab_app.i18n import t
@@ -46,12 +45,7 @@ def run() -> None:
         ]
         for section, pages in menu().items()
     }
-    for former_name in RENAMED_PAGES:
-        former_page = st.Page(lambda: None, title=former_name, url_path=former_name, visibility="hidden")
-        sections[""].append(former_page)
     page = st.navigation(sections, expanded=True)
-    if page.url_path in RENAMED_PAGES:  # an old link
-        st.switch_page(PAGES[RENAMED_PAGES[page.url_path]].script, query_params=st.query_params.to_dict())
     panel.follow(page.url_path or "start")
     url.enter_page(page.url_path)
     view_state.enter_page()

@@ -18,7 +18,6 @@ import numpy as np
 from bertlab.checkpoints.assets import find_asset_directory
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
-from bertlab.config.renamed_keys import LOG_KEYS, OPTIMIZER_KEYS, RUN_KEYS, SETTING_KEYS, rename_keys
 
 # Names in a run directory: the settings, the log, the directories of the snapshots and of the result. `RECORD` is a
 # file in each snapshot and in the result.
@@ -86,11 +85,8 @@ def is_run(directory: Path) -> bool:
 
 
 def read_settings(run: Path) -> dict:
-    """Read run.json; {} if it is missing or damaged."""
-    settings = rename_keys(_read_json(run / SETTINGS), RUN_KEYS | SETTING_KEYS)
-    if isinstance(settings.get("optim"), dict):
-        settings["optim"] = rename_keys(settings["optim"], OPTIMIZER_KEYS)
-    return settings
+    """Read the settings of a run from run.json; {} if the file is missing or damaged."""
+    return _read_json(run / SETTINGS)
 
 
 def find_differing_settings(runs: Iterable[Mapping]) -> dict[str, list]:
@@ -133,7 +129,7 @@ def read_log(run: Path) -> list[dict]:
         except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and is_number(row.get("step")):
-            rows.append(rename_keys(row, LOG_KEYS))
+            rows.append(row)
     return rows
 
 

@@ -1,7 +1,6 @@
-"""Computed values in the text of a lesson. The app computes them when it shows a step.
+"""Computed values in the text of a lesson, such as `{ $share }`, which the app computes when it shows a step.
 
-In the text of a step, `{ $share }` stands for a computed value; in message files, it would stand for a parameter.
-Because the value is computed, the text stays true if the shipped checkpoint changes or the reader chooses another one.
+So the text stays true if the shipped checkpoint changes or the reader chooses another one.
 """
 
 import re

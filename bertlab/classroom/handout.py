@@ -27,8 +27,6 @@ def make_handout(lesson: Lesson, language: str, address: str = "") -> str:
     The handout does not contain the teacher's notes. HTML in the text of the lesson is shown as text.
 
     Args:
-        lesson: the lesson.
-        language: the code of the language of the headings.
         address: the address of the app, for the links to its pages; "" for a handout without links.
     """
     steps = "".join(_make_step(lesson, index, language, address) for index in range(len(lesson.steps)))
@@ -48,7 +46,6 @@ def make_handout(lesson: Lesson, language: str, address: str = "") -> str:
 
 
 def _make_step(lesson: Lesson, index: int, language: str, address: str) -> str:
-    """Make the HTML of a step: its title, its text, a link to its page, and its question. Steps are counted from 0."""
     step = lesson.steps[index]
     link = ""
     if address:
@@ -60,7 +57,6 @@ def _make_step(lesson: Lesson, index: int, language: str, address: str) -> str:
 
 
 def _make_question(question: Question) -> str:
-    """Make the HTML of a question, with its choices or a line to write on."""
     if question.kind == "choices":
         choices = "".join(f"<li>☐ {render_markdown(choice)}</li>" for choice in question.choices)
         answer_space = f'<ul class="choices">{choices}</ul>'
@@ -70,7 +66,6 @@ def _make_question(question: Question) -> str:
 
 
 def _make_answer(question: Question, language: str) -> str:
-    """Make the HTML of the answer to a question, with the text that reveals it."""
     text = ""
     if question.answer is not None:
         answer = (

@@ -38,7 +38,6 @@ from bertlab.classroom.table import Table
 from bertlab.config.errors import DataError
 from bertlab.config.files import describe_system_error
 from bertlab.config.languages import DEFAULT, Message, languages
-from bertlab.config.renamed_keys import RENAMED_PAGES
 
 KINDS = ("choices", "number", "word")  # the kinds of questions, by what a student enters as the answer
 MAX_WORD_LENGTH = 40  # characters; the rest of a longer guess is not stored
@@ -53,22 +52,15 @@ _QUESTION_FIELDS = ("ask", "kind", "choices", "answer", "unit", "low", "high", "
 class Question:
     """A question of a step. Everyone answers it before the answer is revealed."""
 
-    ask: str
-    """The question, in Markdown."""
-    kind: str
-    """How the question is answered, one of `KINDS`: with one of several choices, a number or a word."""
+    ask: str  # the question, in Markdown
+    kind: str  # how the question is answered, one of `KINDS`: with one of several choices, a number or a word
     choices: tuple[str, ...] = ()
-    """The choices, in Markdown; () for a number or a word."""
     answer: int | float | str | None = None
     """The correct answer: a number, a word, or the index of a choice (counted from 0); None if there is none."""
-    unit: str = ""
-    """The unit of the numbers that are guessed, such as "%"; "" for none."""
+    unit: str = ""  # the unit of the numbers that are guessed, such as "%"; "" for none
     low: float | None = None
-    """The lowest number that can be guessed; None for no limit."""
     high: float | None = None
-    """The highest number that can be guessed; None for no limit."""
-    reveal: str = ""
-    """What is shown after the guesses, in Markdown."""
+    reveal: str = ""  # what is shown after the guesses, in Markdown
 
     def parse_guess(self, value: object) -> str | None:
         """Convert a guess to the text that is stored; None if it is not a valid answer to the question.
@@ -94,19 +86,13 @@ class Step:
     """A step of a lesson: a page of the app, a text about this page, and perhaps a question."""
 
     title: str
-    """The heading of the step."""
-    minutes: int
-    """How long the step takes, in minutes; 0 if the file does not say."""
-    page: str
-    """The name of the page, "start" for the start page."""
-    parameters: Mapping[str, str]
-    """The query parameters in the address of the page: {name: value}."""
+    minutes: int  # how long the step takes, in minutes; 0 if the file does not say
+    page: str  # the name of the page, "start" for the start page
+    parameters: Mapping[str, str]  # the query parameters in the address of the page: {name: value}
     say: str
     """The text that the students read, in Markdown. It may contain names of computed values, such as `{ $share }`."""
-    notes: str
-    """Notes for the teacher, in Markdown; students never receive them."""
+    notes: str  # notes for the teacher, in Markdown; students never receive them
     question: Question | None = None
-    """The question; None if there is none."""
     hides_page: bool = False
     """Whether the page is hidden until the answer is shown, because the page would give the answer away."""
 
@@ -121,18 +107,12 @@ class Step:
 class Lesson:
     """A lesson for a class of students."""
 
-    name: str
-    """The name of the lesson's file without the suffix."""
+    name: str  # the name of the lesson's file without the suffix
     title: str
-    """The title of the lesson."""
-    minutes: int
-    """How long the lesson takes, in minutes."""
-    lead: str
-    """One sentence for the list of lessons."""
+    minutes: int  # how long the lesson takes, in minutes
+    lead: str  # one sentence for the list of lessons
     steps: tuple[Step, ...] = field(repr=False)
-    """The steps, in order."""
-    next_pages: tuple[str, ...] = ()
-    """The names of the pages that the last step suggests."""
+    next_pages: tuple[str, ...] = ()  # the names of the pages that the last step suggests
 
     @property
     def has_computed_values(self) -> bool:
@@ -142,10 +122,7 @@ class Lesson:
 
 @cache
 def find_lessons() -> dict[str, dict[str, Path]]:
-    """Find the shipped lessons.
-
-    Returns:
-        {name of a lesson: {language code: its file}}, in the order of the English file names.
+    """Find the shipped lessons -> {name: {language code: its file}}, in the order of the English file names.
 
     >>> "attention" in find_lessons()
     True
@@ -158,17 +135,7 @@ def find_lessons() -> dict[str, dict[str, Path]]:
 
 
 def locate_lesson(name: str) -> dict[str, Path]:
-    """Find the files of a shipped lesson, or the file of a lesson that a teacher wrote.
-
-    Args:
-        name: the name of a shipped lesson, or the path of a file.
-
-    Returns:
-        {language code: the file}. The file of a teacher has the key "en", and is used for every language.
-
-    Raises:
-        DataError: there is no such lesson and no such file.
-    """
+    """Find the files of a lesson by its name, or by the path of a teacher's file -> {language code: file}."""
     shipped = find_lessons()
     if name in shipped:
         return shipped[name]
@@ -182,12 +149,7 @@ def read_lesson(path: Path, pages: Collection[str] | None) -> Lesson:
     """Read a lesson file.
 
     Args:
-        path: the file.
         pages: the names of the app's pages; None to accept any page name in the file.
-
-    Raises:
-        DataError: the file cannot be read, is not TOML, or a field is missing, unknown or invalid. The error names the
-            file, the step, the field and what is expected.
 
     >>> read_lesson(find_lessons()["attention"]["en"], ["attention", "heads", "start", "input"]).minutes
     45
@@ -221,7 +183,6 @@ def _strip_number(stem: str) -> str:
 
 
 def _read_step(path: Path, number: int, content: object, pages: Collection[str] | None) -> Step:
-    """Read one step; `number` is its index, counted from 1 as in the error messages."""
     step = Table(path, Message("lesson-place-step", number=number), content, _STEP_FIELDS)
     page, parameters = _parse_address(step, pages)
     question = None
@@ -243,7 +204,6 @@ def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dic
     """Split the address of a step, which may be copied from a browser, into the name of the page and its parameters."""
     parts = urlsplit(step.read_text("page"))
     page = parts.path.strip("/") or "start"
-    page = RENAMED_PAGES.get(page, page)
     if pages is not None and page not in pages:
         raise step.make_error("page", Message("lesson-expected-page", pages=sorted(pages)))
     parameters = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -252,7 +212,6 @@ def _parse_address(step: Table, pages: Collection[str] | None) -> tuple[str, dic
 
 
 def _read_question(table: Table) -> Question:
-    """Read a question. If it has choices, its kind may be missing."""
     kind = table.read_text("kind", required=False) or ("choices" if "choices" in table.content else "")
     if kind not in KINDS:
         raise table.make_error("kind", Message("lesson-expected-kind", kinds=list(KINDS)))

@@ -18,13 +18,7 @@ def render_markdown(text: str) -> str:
 
 
 def make_heading(lesson: Lesson, step_index: int, language: str) -> str:
-    """Make the first lines of the lesson panel as HTML: titles of lesson and step, and "step 2 of 8".
-
-    Args:
-        lesson: the lesson.
-        step_index: the step, counted from 0.
-        language: the code of the language of the panel.
-    """
+    """Make the first lines of the lesson panel as HTML: titles of lesson and step, and "step 2 of 8"."""
     number, count = step_index + 1, len(lesson.steps)
     position = render("class-step-of", language, number=number, count=count)
     return (
@@ -39,12 +33,6 @@ def make_preview(lesson: Lesson, step_index: int, phase: str, language: str) -> 
 
     The preview contains neither the answer nor the notes. A text with computed values is left out, because these
     values need a model.
-
-    Args:
-        lesson: the lesson.
-        step_index: the step, counted from 0.
-        phase: the phase of the step's question, one of `bertlab.classroom.store.PHASES`.
-        language: the code of the language of the panel.
     """
     step = lesson.steps[step_index]
     parts = [make_heading(lesson, step_index, language)]

@@ -23,8 +23,8 @@ FILE_NAME = "class.sqlite"
 RESUME_SECONDS = 12 * 3600  # if a class last changed longer ago than this, a new class is started
 PRESENT_SECONDS = 30  # a participant counts as present for this long after the last call of `record_presence`
 PRESENCE_INTERVAL_SECONDS = 10  # the presence of a participant is written to the file at most once in this time
+# the phases of a question: nobody can answer yet, everyone can answer, the answer is shown
 PHASES = ("closed", "open", "revealed")
-"""The phases of a question: nobody can answer yet, everyone can answer, the answer is shown."""
 
 # Times are in seconds since 1970, steps are counted from 0, and a value is a guess from `Question.parse_guess`.
 _TABLES = """
@@ -49,23 +49,12 @@ class ClassState:
     """The current step of a class of students, and the phase of this step's question."""
 
     id: int
-    """The key of the class in the file."""
-    step: int
-    """The current step, counted from 0."""
-    phase: str
-    """The phase of the current step's question, one of `PHASES`."""
+    step: int  # the current step, counted from 0
+    phase: str  # one of `PHASES`
 
 
 class ClassStore:
-    """The classes of students that take a lesson, in an SQLite file. All threads of a server can use one object.
-
-    Args:
-        directory: the directory of the file; it is created if necessary.
-        lesson: the name of the lesson.
-
-    Raises:
-        BertlabError: the file cannot be created or opened.
-    """
+    """The classes of students that take a lesson, in an SQLite file. All threads of a server can use one object."""
 
     def __init__(self, directory: Path, lesson: str):
         self.lesson, self._lock = lesson, threading.Lock()
@@ -85,7 +74,6 @@ class ClassStore:
             raise BertlabError("class-file-unusable", path=path, reason=reason) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     # -- the class ---------------------------------------------------------------------------------------------------
@@ -111,11 +99,7 @@ class ClassStore:
             execute("UPDATE classes SET step = ?, changed = ? WHERE id = ?", step, time.time(), state.id)
 
     def set_phase(self, phase: str) -> None:
-        """Set the phase of the current step's question.
-
-        Raises:
-            ValueError: `phase` is not one of `PHASES`.
-        """
+        """Set the phase of the current step's question."""
         if phase not in PHASES:
             raise ValueError(f"{phase!r} is not one of {PHASES}")
         state = self.get_state()
@@ -149,11 +133,7 @@ class ClassStore:
     # -- participants ------------------------------------------------------------------------------------------------
 
     def record_presence(self, token: str) -> None:
-        """Record that a participant is present.
-
-        Args:
-            token: the random token of the participant's browser.
-        """
+        """Record that the participant whose browser has this random token is present."""
         participant, now = _digest(token), time.time()
         if now - self._presence_times.get(participant, 0) < PRESENCE_INTERVAL_SECONDS:
             return
@@ -170,16 +150,7 @@ class ClassStore:
             return execute("SELECT COUNT(*) FROM presence WHERE class = ? AND seen > ?", state.id, since).fetchone()[0]
 
     def record_guess(self, token: str, step: int, value: str) -> bool:
-        """Record the guess of a participant. It replaces an earlier guess for the same step.
-
-        Args:
-            token: the random token of the participant's browser.
-            step: the step whose question the participant answers, counted from 0.
-            value: the guess, as `Question.parse_guess` returns it.
-
-        Returns:
-            Whether the guess counts: the class is at this step, and its question is open.
-        """
+        """Record a guess, in place of an earlier one for the step, and return whether its question is open."""
         state = self.get_state()
         with self._transaction() as execute:
             # Read the step again inside the transaction, so that no guess is accepted after the answer was shown.
@@ -243,13 +214,11 @@ class ClassStore:
 
 
 def _read_phase(execute: Callable, class_id: int, step: int) -> str:
-    """Read the phase of a step's question; "closed" until the teacher opens the question."""
     row = execute("SELECT phase FROM phases WHERE class = ? AND step = ?", class_id, step).fetchone()
     return row[0] if row else "closed"
 
 
 def _digest(token: str) -> str:
-    """Return the SHA-256 digest that stands for a participant's token in the file."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

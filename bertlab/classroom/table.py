@@ -6,24 +6,13 @@ from pathlib import Path
 
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
-from bertlab.config.renamed_keys import RENAMED_PAGES
 
 MAX_CHOICES = 8  # how many choices a question may have
 MAX_MINUTES = 600  # how long a lesson or a step may take, in minutes
 
 
 class Table:
-    """A table of a lesson file. Each of its errors contains the file, the place and the field.
-
-    Args:
-        path: the file.
-        place: the location of the table in the file, such as "step 3".
-        content: the table.
-        fields: the names of the fields that it may have.
-
-    Raises:
-        DataError: `content` is not a table, or has an unknown field.
-    """
+    """A table of a lesson file. Each of its errors contains the file, the place ("step 3") and the field."""
 
     def __init__(self, path: Path, place: Message, content: object, fields: tuple[str, ...]):
         self.path, self.place = path, place
@@ -80,7 +69,7 @@ class Table:
         """Read a list of page names; () if the field is missing. If `pages` is None, the names are not checked."""
         values = self.content.get(name, [])
         is_list = isinstance(values, list) and all(isinstance(value, str) for value in values)
-        names = tuple(RENAMED_PAGES.get(value, value) for value in values) if is_list else ()
+        names = tuple(values) if is_list else ()
         if not is_list or (pages is not None and not set(names) <= set(pages)):
             raise self.make_error(name, Message("lesson-expected-pages", pages=sorted(pages or ())))
         return names

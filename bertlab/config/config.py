@@ -49,45 +49,32 @@ class ModelConfig:
     """
 
     vocab_size: int = 30522
-    """Number of token embeddings."""
     hidden_size: int = 768
-    """Width of the hidden states."""
     num_layers: int = 12
-    """Number of Transformer layers."""
-    num_heads: int = 12
-    """Attention heads per layer; must divide the hidden size."""
-    intermediate_size: int = 3072
-    """Width of the feed-forward layers."""
+    num_heads: int = 12  # attention heads per layer; must divide the hidden size
+    intermediate_size: int = 3072  # width of the feed-forward layers
     max_positions: int = BERT.max_positions
-    """Number of position embeddings; `max_tokens` is the maximum number of tokens in an input."""
+    """Rows of the position embeddings; `max_tokens` is the maximum number of tokens in an input."""
     type_vocab_size: int = BERT.type_vocab_size
     """Number of token type embeddings; 2 to distinguish sentence A from sentence B."""
-    activation: str = BERT.activation
-    """Activation of the feed-forward layers, a key of `ACTIVATIONS`."""
+    activation: str = BERT.activation  # activation of the feed-forward layers, a key of `ACTIVATIONS`
     layer_norm_eps: float = BERT.layer_norm_eps
-    """Epsilon of every LayerNorm."""
-    initializer_range: float = 0.02
-    """Standard deviation of randomly initialised weights."""
+    initializer_range: float = 0.02  # standard deviation of randomly initialised weights
     hidden_dropout: float = 0.1
     """Dropout rate of the embeddings and of the two outputs (attention and feed-forward) of every layer."""
-    attention_dropout: float = 0.1
-    """Dropout rate of the attention probabilities."""
+    attention_dropout: float = 0.1  # dropout rate of the attention probabilities
     pad_token_id: int = BERT.pad_token_id
-    """The token id of [PAD]."""
     left_to_right: bool = False
     """Whether attention is causal: a token attends only to itself and earlier tokens (the paper's section 5.1)."""
-    labels: tuple[str, ...] = ()
-    """The labels of a classification or tagging layer, in the order of its outputs."""
-    pruned_heads: tuple[tuple[int, int], ...] = ()
-    """(layer, head) pairs of pruned heads, which have no weights."""
+    labels: tuple[str, ...] = ()  # the labels of a classification or tagging layer, in the order of its outputs
+    pruned_heads: tuple[tuple[int, int], ...] = ()  # (layer, head) pairs of pruned heads, which have no weights
     embedding_size: int | None = None
     """Width of the token embeddings, which are projected to the hidden size; None if they have the hidden size."""
     num_layer_groups: int | None = None
     """Number of groups of consecutive layers that share their weights (ALBERT); None if no weights are shared."""
     bottleneck_size: int | None = None
     """Width of attention and feed-forward layers in MobileBERT; None if it is the hidden size."""
-    num_feed_forwards: int = 1
-    """Number of feed-forward networks in a layer."""
+    num_feed_forwards: int = 1  # number of feed-forward networks in a layer
     has_pooler_layer: bool = True
     """Whether the pooler has a linear layer and an activation; without them, the pooler returns what it reads."""
     pooling: str = "cls"
@@ -96,8 +83,7 @@ class ModelConfig:
     """The settings of rotary positions and local attention (ModernBERT); None for BERT's position embeddings."""
     sparse: SparseAttention | None = None
     """The settings of sparse attention (Longformer, BigBird); None if tokens attend to all tokens."""
-    model_type: str = BERT.model_type
-    """The model family (BERT, RoBERTa, ALBERT, ...), a key of `families.FAMILIES`."""
+    model_type: str = BERT.model_type  # the model family (BERT, RoBERTa, ALBERT, ...), a key of `families.FAMILIES`
 
     def __post_init__(self):
         width = self.bottleneck_size or self.hidden_size
@@ -113,12 +99,10 @@ class ModelConfig:
 
     @property
     def family(self) -> Family:
-        """The family of the model."""
         return FAMILIES[self.model_type]
 
     @property
     def head_size(self) -> int:
-        """Width of one attention head."""
         return (self.bottleneck_size or self.hidden_size) // self.num_heads
 
     @property
@@ -150,9 +134,7 @@ class ModelConfig:
         return has_same_parts and has_full_embeddings and not shares_layers and self.type_vocab_size > 0
 
     def find_weight_layer(self, layer: int) -> int:
-        """Return the index under which a checkpoint stores the weights of a layer.
-
-        Layers that share weights have the same index.
+        """Return the index under which a checkpoint stores the weights of a layer; it may be shared by several layers.
 
         Source: `AlbertTransformer` in `transformers`.
 
@@ -167,7 +149,6 @@ class ModelConfig:
         return select_hf_fields(self.family)
 
     def replace(self, **changes) -> "ModelConfig":
-        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
     def to_hf(self) -> dict:
@@ -192,11 +173,7 @@ class ModelConfig:
 
     @classmethod
     def from_hf(cls, fields: Mapping) -> "ModelConfig":
-        """Read the `config.json` of a checkpoint of any family in `families.FAMILIES`.
-
-        Raises:
-            CheckpointError: the model family is unknown, a required size is missing, or a value is invalid.
-        """
+        """Read the `config.json` of a checkpoint of any family in `families.FAMILIES`."""
         model_type = fields.get("model_type", BERT.model_type)
         family = FAMILIES.get(model_type) if isinstance(model_type, str) else None
         if family is None:

@@ -16,7 +16,7 @@ MAX_BYTES = 1_000_000  # a larger log is renamed to errors.log.1 before the next
 
 
 def find_log_path() -> Path:
-    """Return the path of the log, whether or not the file exists."""
+    """Return the path of the log: errors.log in `$XDG_STATE_HOME/bertlab`, or in `~/.local/state/bertlab`."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "bertlab" / "errors.log"
 
@@ -25,10 +25,6 @@ def log_unexpected_error(error: BaseException, where: str) -> BertlabError:
     """Append the stack trace of an unexpected exception to the log, and return the error to show to the user.
 
     With the environment variable `BERTLAB_TRACEBACK=1` the stack trace is also printed to standard error.
-
-    Args:
-        error: the exception.
-        where: the command or page that raised the exception, for the log entry.
     """
     id = secrets.token_hex(3)
     stack_trace = "".join(traceback.format_exception(error))

@@ -1,8 +1,4 @@
-"""Errors that are shown to users. Each has an id and parameters; its message in each language is in a catalogue.
-
-The message is one line that says what is wrong and what to do. The command line prints it and exits with code 2; the
-app shows it on the current page. The messages are in `bertlab/locales/*/errors`.
-"""
+"""Errors that are shown to users. Each has an id and parameters; its message in each language is in a catalogue."""
 
 from bertlab.config.languages import DEFAULT, render
 
@@ -20,7 +16,6 @@ class BertlabError(ValueError):
     """An error that the user can correct, such as a wrong argument or a damaged file. Its message is one line.
 
     Args:
-        id: the id of the message in `bertlab/locales/*/errors`.
         params: the parameters of the message; a `Message` or another `BertlabError` is rendered in the same language.
 
     >>> error = TextError("text-too-long", tokens=70, limit=64)
@@ -33,7 +28,6 @@ class BertlabError(ValueError):
         self.id, self.params = id, params
 
     def render(self, language: str = DEFAULT) -> str:
-        """Return the message in a language."""
         return render(self.id, language, **self.params)
 
     def __str__(self) -> str:
@@ -45,7 +39,6 @@ class BertlabError(ValueError):
 
 
 def _rebuild_error(error_type: type[BertlabError], id: str, params: dict[str, object]) -> BertlabError:
-    """Make an error from its parts, in the process to which it was sent."""
     return error_type(id, **params)
 
 

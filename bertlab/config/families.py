@@ -1,8 +1,6 @@
-"""Model families (BERT, RoBERTa, ALBERT, ...): the settings that their checkpoints share, and their tensor names.
+"""Model families (BERT, RoBERTa, ALBERT, ...): what their checkpoints share, and the defaults of their `config.json`.
 
-`ModelConfig` holds the settings that differ between checkpoints. A `Family` holds those that all checkpoints of a
-family share, and the defaults of fields that a `config.json` of this family may omit. `family_rows.py` defines the
-families other than BERT. `nn` builds a model from these settings and never reads the name of a family.
+`nn` builds a model from these settings and never reads the name of a family.
 """
 
 from collections.abc import Mapping
@@ -33,8 +31,7 @@ BERT_TENSORS = {
 class HeadNames:
     """How the checkpoints of a family store an output layer."""
 
-    hf_class: str
-    """The class of `transformers` that loads a checkpoint whose only output layer is this one."""
+    hf_class: str  # the class of `transformers` that loads a checkpoint whose only output layer is this one
     modules: Mapping[str, str]
     """Submodule of bertlab's output layer ("" for the layer itself) -> the name of the module in `hf_class`."""
     pooler: Mapping[str, str] = field(default_factory=dict)
@@ -47,15 +44,12 @@ class HeadNames:
 class Family:
     """The settings that the checkpoints of a family have in common."""
 
-    model_type: str
-    """The name of the family in the `config.json` of its checkpoints."""
-    source: str = ""
-    """The address of the paper that introduced the family."""
+    model_type: str  # the name of the family in the `config.json` of its checkpoints
+    source: str = ""  # the address of the paper that introduced the family
 
     # -- the names of tensors and settings ---------------------------------------------------------------------------
 
-    class_prefix: str = "Bert"
-    """The text with which the names of the family's classes in `transformers` begin."""
+    class_prefix: str = "Bert"  # the text with which the names of the family's classes in `transformers` begin
     prefix: str = "bert"
     """The text with which the names of all tensors begin, except those of output layers. In checkpoints without output
     layers, the names do not have this prefix."""
@@ -75,60 +69,41 @@ class Family:
     """Field of `ModelConfig` -> field of the family's `config.json`, if it differs from BERT's; "" for no field."""
     fixed_fields: Mapping[str, object] = field(default_factory=dict)
     """Further fields of `config.json`, with the only value that bertlab supports."""
-    has_rotary_fields: bool = False
-    """Whether the family's `config.json` has the fields of `config.rotary`."""
+    has_rotary_fields: bool = False  # whether the family's `config.json` has the fields of `config.rotary`
 
     # -- defaults of fields that config.json may omit ------------------------------------------------------------------
 
     max_positions: int = 512
-    """Default number of position embeddings."""
     type_vocab_size: int = 2
-    """Default number of token types."""
-    activation: str = "gelu"
-    """Default activation of the feed-forward layers, a key of `config.ACTIVATIONS`."""
+    activation: str = "gelu"  # default activation of the feed-forward layers, a key of `config.ACTIVATIONS`
     layer_norm_eps: float = 1e-12
-    """Default epsilon of every LayerNorm."""
     pad_token_id: int = 0
-    """Default token id of [PAD]."""
-    embedding_size: int | None = None
-    """Default width of the token embeddings; None for the hidden size."""
+    embedding_size: int | None = None  # default width of the token embeddings; None for the hidden size
     num_layer_groups: int | None = None
     """Default number of groups of layers that share their weights; None if no weights are shared."""
-    bottleneck_size: int | None = None
-    """Default width inside the layers; None for the hidden size."""
+    bottleneck_size: int | None = None  # default width inside the layers; None for the hidden size
     num_feed_forwards: int = 1
-    """Default number of feed-forward networks in a layer."""
     has_pooler_layer: bool = True
-    """Default of `ModelConfig.has_pooler_layer`."""
-    pooling: str = "cls"
-    """What the pooler reads by default: "cls", the first token, or "mean", the mean of all tokens."""
+    pooling: str = "cls"  # what the pooler reads by default: "cls", the first token, or "mean", the mean of all tokens
 
     # -- architecture ------------------------------------------------------------------------------------------------
 
-    embeddings: str = "sum"
-    """How tokens are embedded, a key of `nn.variants.model.EMBEDDINGS`."""
-    layers: str = "post-norm"
-    """The kind of layers, a key of `nn.variants.model.ENCODERS`."""
+    embeddings: str = "sum"  # how tokens are embedded, a key of `nn.variants.model.EMBEDDINGS`
+    layers: str = "post-norm"  # the kind of layers, a key of `nn.variants.model.ENCODERS`
     position_embeddings: str = "absolute"
     """The kind of position embeddings, as `position_embedding_type` in `config.json`; "" if there are none."""
-    first_position: int = 0
-    """The row of the position embeddings that the first token uses."""
+    first_position: int = 0  # the row of the position embeddings that the first token uses
     positions_after_padding: bool = False
     """Whether the first token uses row `pad_token_id` + 1 instead of `first_position`, as in RoBERTa."""
-    pairs_need_token_types: bool = True
-    """Whether a pair of texts can only be read with two token types."""
+    pairs_need_token_types: bool = True  # whether a pair of texts can only be read with two token types
     always_projects: bool = False
     """Whether embeddings are projected to the hidden size even if they already have this width."""
-    has_biases: bool = True
-    """Whether linear layers and LayerNorms have biases. A `nn.heads.LinearHead` always has one."""
-    pooler_activation: str = "tanh"
-    """The activation of the pooler: tanh, relu or gelu."""
-    pooler_has_norm: bool = False
-    """Whether the pooler ends with a LayerNorm."""
+    has_biases: bool = True  # whether linear layers and LayerNorms have biases. A `nn.heads.LinearHead` always has one
+    pooler_activation: str = "tanh"  # the activation of the pooler: tanh, relu or gelu
+    pooler_has_norm: bool = False  # whether the pooler ends with a LayerNorm
     extra_activations: tuple[str, ...] = ()
     """Activations that checkpoints of the family may have besides the keys of `config.ACTIVATIONS`."""
-    mlm_activation: str = ""
-    """The activation of the MLM output layer; "" for that of the feed-forward layers."""
+    mlm_activation: str = ""  # the activation of the MLM output layer; "" for that of the feed-forward layers
     decoder_has_own_weights: bool = False
     """Whether the MLM output layer concatenates weights of its own to the narrower token embeddings, so that together
     they have the hidden size, as in MobileBERT."""
@@ -144,8 +119,7 @@ class Family:
 
     pretraining: Mapping[str, object] | None = None
     """Setting of `bertlab pretrain` -> its value in the family's paper; None if the family cannot be pre-trained."""
-    feed_forward_ratio: float = 4.0
-    """The width of the feed-forward layers, relative to the hidden size."""
+    feed_forward_ratio: float = 4.0  # the width of the feed-forward layers, relative to the hidden size
 
 
 def rename_tensors(tensors: Mapping[str, tuple[str, ...]], old: str, new: str) -> dict[str, tuple[str, ...]]:
@@ -159,8 +133,7 @@ def rename_tensors(tensors: Mapping[str, tuple[str, ...]], old: str, new: str) -
     }
 
 
-FAMILIES: dict[str, Family] = {}
-"""`model_type` in config.json -> family."""
+FAMILIES: dict[str, Family] = {}  # `model_type` in config.json -> family
 
 
 def register_family(family: Family) -> Family:

@@ -164,8 +164,7 @@ register_family(
         },
         heads={
             "mlm": HeadNames(
-                "AlbertForMaskedLM",
-                {"": "predictions", "dense": "predictions.dense", "norm": "predictions.LayerNorm"},
+                "AlbertForMaskedLM", {"": "predictions", "dense": "predictions.dense", "norm": "predictions.LayerNorm"}
             ),
             "nsp": HeadNames("AlbertForPreTraining", {"": "sop_classifier.classifier"}),
         },

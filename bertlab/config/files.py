@@ -1,7 +1,4 @@
-"""Write files atomically, and read text and JSON files whose content may be invalid.
-
-Apart from bertlab, this module uses only the standard library.
-"""
+"""Write files atomically, and read text and JSON files whose content may be invalid."""
 
 import errno
 import json
@@ -26,9 +23,6 @@ _REASON_IDS = {
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file (UTF-8) completely or not at all. Its directory is created if necessary.
 
-    Raises:
-        BertlabError: the file cannot be written; an existing file at this path is unchanged.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     write_atomically(Path(directory) / "new" / "tea.txt", "green\\n")
@@ -42,12 +36,7 @@ def fill_atomically(path: Path, fill: Callable[[Path], object], *, make_director
     """Let a function write a file beside `path`, then rename it to `path`.
 
     Args:
-        path: the file.
         fill: writes the file at the path that it is given.
-        make_directory: whether to create the directory of the file if necessary.
-
-    Raises:
-        BertlabError: the file cannot be written; an existing file at this path is unchanged.
     """
     temporary_path = path.with_name(f".{path.name}.building")
     try:
@@ -62,11 +51,7 @@ def fill_atomically(path: Path, fill: Callable[[Path], object], *, make_director
 
 
 def read_text(path: Path) -> str:
-    """Read a text file of a checkpoint (UTF-8, with or without a byte order mark).
-
-    Raises:
-        CheckpointError: the file cannot be read or is not UTF-8.
-    """
+    """Read a text file of a checkpoint (UTF-8, with or without a byte order mark)."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -76,11 +61,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json_object(path: Path) -> dict:
-    """Read a file of a checkpoint that contains a JSON object.
-
-    Raises:
-        CheckpointError: the file cannot be read, is not JSON, or its JSON value is not an object.
-    """
+    """Read a file of a checkpoint that contains a JSON object."""
     text = read_text(path)
     try:
         fields = json.loads(text)

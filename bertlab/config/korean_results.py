@@ -1,7 +1,4 @@
-"""The five Korean tasks, and published results of Korean and multilingual BERTs on them, as data.
-
-A row has the results of one model from one source, in percent. For the splits, see the comment on `PUBLISHED_KOREAN`.
-"""
+"""The five Korean tasks, and published results of Korean and multilingual BERTs on them, as data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,18 +24,13 @@ KOREAN_MEASURES = (
 class KoreanResults:
     """The results of one model on Korean tasks, from one source."""
 
-    title: str
-    """The model."""
-    size: tuple[int, int]
-    """The number of layers and the hidden size of the model."""
-    source: str
-    """The address of the publication."""
-    values: Mapping[str, float]
-    """The results in percent, by `Measure.name`."""
+    title: str  # the model
+    size: tuple[int, int]  # the number of layers and the hidden size of the model
+    source: str  # the address of the publication
+    values: Mapping[str, float]  # the results in percent, by `Measure.name`
 
 
 def _make_row(title: str, source: str, **values: float) -> KoreanResults:
-    """Make the row of a model of the size of BERT-base. The keyword arguments are its results, by task."""
     names = {measure.task: measure.name for measure in KOREAN_MEASURES}
     return KoreanResults(title, BASE_SIZE, source, {names[task]: value for task, value in values.items()})
 

@@ -1,29 +1,19 @@
-"""Interface languages: each is one directory in `bertlab/locales`.
+"""Interface languages: each is one directory in `bertlab/locales`, named by its code; only English is named in code.
 
-Everything specific to an interface language is in its directory; only English, the fallback, is named in code.
-The languages of data sets are independent of the interface languages (see `config.tasks`).
+It contains `language.toml` (the fields of `Language`) and Fluent files (`*.ftl`, in any subdirectory): `errors/`,
+`app/` (pages), `figures/` that Python makes, `views/` that the browser draws. It may also contain data:
 
-The name of a directory is the code of its language (`en`, `ko`). It contains `language.toml` (the fields of `Language`)
-and Fluent files (`*.ftl`, in any subdirectory): `errors/` for error messages, `app/` for the pages, `figures/` for
-figures that Python makes, `views/` for views that the browser draws. It may also contain data:
-
-- `examples.toml`: the texts that each page opens with
-- `samples.toml`: sample rows of the evaluation page, which users replace with their own
+- `examples.toml`, `samples.toml`: the texts that each page opens with, and sample rows of the evaluation page
 - `story_world/`: words, wordings and grammar of generated stories (see `text.story_world.lexicon`)
 - `example_rows.toml`: templates from which rows for an evaluation are generated
-- `documents.toml`: documents for the page *Pre-training by hand*
-- `next_sentence_test_pairs.toml`: the test pairs of the page *Next sentence* (see docs/glossary.md)
+- `documents.toml`, `next_sentence_test_pairs.toml`: for the pages *Pre-training by hand* and *Next sentence*
 - `clozes.toml`: sentences with a [MASK], and the words that fit
 - `everyday.toml`: more of them, for `bertlab evaluate everyday`
 - `classroom/`: the lessons of the classroom mode, see `bertlab.classroom.lesson`
-- `question_words.toml`: question words, by which the error analysis groups questions
-- `word_endings.toml`: function words and endings that the names of clusters omit (see `explore.word_endings`)
+- `question_words.toml`, `word_endings.toml`: for the error analysis, and for the names of clusters
 
 To add a language, add a directory here, or in a directory whose path is in the environment variable `BERTLAB_LOCALES`.
-Texts that the language lacks are shown in English. A language directory without `language.toml` adds texts to an
-existing language.
-
-Fluent: https://projectfluent.org/fluent/guide/
+Without `language.toml`, a directory adds texts to an existing language. Missing texts are shown in English.
 """
 
 import os
@@ -45,15 +35,12 @@ LOCALES = Path(__file__).parent.parent / "locales"
 class Language:
     """An interface language, with the content of its `language.toml`."""
 
-    code: str
-    """The name of the directory, an ISO 639 code ("en")."""
-    name: str
-    """The name of the language in the language itself ("English")."""
+    code: str  # the name of the directory, an ISO 639 code ("en")
+    name: str  # the name of the language in the language itself ("English")
     script: str
     """A regular expression that matches the letters of a writing system that only this language uses; "" if there is
     none."""
     directory: Path
-    """The directory of its files."""
     answer_normaliser: str = ""
     """How answers in this language are normalised before they are compared: a key of `tasks.span.metrics.NORMALISERS`.
     "" if no published evaluation program covers the language; answers are then not scored."""
@@ -78,10 +65,6 @@ class Language:
 class Message:
     """A message that is stored as an id with parameters, and rendered when the language of the reader is known.
 
-    Args:
-        id: the id of a message in the catalogues.
-        params: its parameters. Another `Message` or a `BertlabError` is rendered in the same language.
-
     >>> str(Message("text-empty"))
     'the text is empty: type some words'
     """
@@ -90,7 +73,6 @@ class Message:
         self.id, self.params = id, params
 
     def render(self, language: str = DEFAULT) -> str:
-        """Return the message in a language."""
         return render(self.id, language, **self.params)
 
     def __str__(self) -> str:
@@ -152,11 +134,6 @@ def detect_language(texts: Iterable[str]) -> str:
 def rank_shipped_checkpoints(task_type: str, language: str = DEFAULT) -> tuple[str, ...]:
     """Return the names of the shipped checkpoints for a task type: those of a language, then English ones, best first.
 
-    Args:
-        task_type: a name of `tasks.registry.TASK_TYPES`, or "comparison"; for a type without checkpoints of its own,
-            the pre-trained ones are returned.
-        language: the language of the texts; for an unknown code only the English checkpoints are returned.
-
     >>> rank_shipped_checkpoints("span", "ko"), rank_shipped_checkpoints("masked_lm")
     (('korquad', 'squad'), ('strongest', 'scratch'))
     """
@@ -182,14 +159,6 @@ def find_example_task(task_type: str, language: str = DEFAULT) -> str | None:
 def render(id: str, language: str = DEFAULT, /, **params: object) -> str:
     """Return a message in a language, or in English if that language lacks it.
 
-    Args:
-        id: the id of the message in the catalogues.
-        language: a code of `languages()`.
-        params: the parameters of the message. Lists are joined by commas.
-
-    Raises:
-        LookupError: neither catalogue has this id.
-
     >>> render("text-too-long", "en", tokens=70, limit=64)
     'the text has 70 tokens, but the model reads at most 64: shorten the text'
     """
@@ -213,10 +182,6 @@ def render_all(language: str, /, *ids: str) -> tuple[str, ...]:
 
 def read_data(name: str, language: str) -> dict:
     """Read a TOML file of a language, or the English file if the language lacks it.
-
-    Args:
-        name: the name of the file without its suffix ("examples").
-        language: the code of the language; an unknown code means English.
 
     >>> list(read_data("question_words", "en"))[:2]
     ['how many', 'why']
@@ -248,7 +213,6 @@ def _find_locale_roots() -> list[Path]:
 
 @cache
 def _load_bundle(code: str):
-    """Load the messages of a language as a `FluentBundle`; None if there is no such language."""
     from fluent.runtime import FluentBundle, FluentResource  # imported here: `import bertlab` is 0.05 s faster
 
     if code not in languages():

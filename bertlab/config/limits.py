@@ -1,10 +1,8 @@
-"""The valid range of every numeric setting of the commands, one row each. Apart from bertlab, this module uses only the
-standard library."""
+"""The valid range of every numeric setting of the commands, one row each."""
 
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from functools import reduce
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
@@ -20,24 +18,12 @@ class Limit:
     """The valid range of a setting."""
 
     minimum: float
-    """The smallest valid value."""
     maximum: float | None = None
-    """The largest valid value; None if there is no such limit."""
-    below: float | None = None
-    """Every valid value is less than this number; None if there is no such limit."""
+    below: float | None = None  # every valid value is less than this number
     excludes_minimum: bool = False
-    """Whether `minimum` itself is invalid, so that valid values are greater."""
-    field: str = ""
-    """The path of the setting in the configuration, if it differs from the name of the flag."""
+    flag: str = ""  # the name of the flag, if it differs from the path of the setting in the configuration
 
     def contains(self, value: float) -> bool:
-        """Whether a number is in the range.
-
-        >>> Limit(0, below=1).contains(0.5), Limit(0).contains(float("nan"))
-        (True, False)
-        >>> Limit(0, excludes_minimum=True).contains(0)
-        False
-        """
         is_large_enough = value > self.minimum if self.excludes_minimum else value >= self.minimum
         is_small_enough = self.maximum is None or value <= self.maximum
         return is_large_enough and is_small_enough and (self.below is None or value < self.below)
@@ -55,7 +41,7 @@ class Limit:
         return lower if self.maximum is None else Message("limit-at-most", lower=lower, maximum=f"{self.maximum:.15g}")
 
 
-# flag without "--" -> the valid range of its value, or of each of its values
+# path of a setting, which is also its flag without "--" -> the valid range of its value, or of each of its values
 LIMITS = {
     "batch-size": Limit(1, MAX_BATCH), "accumulate": Limit(1, MAX_BATCH), "threads": Limit(1, 4096),
     "seed": Limit(0, MAX_INTEGER), "seeds": Limit(1, 10**6),
@@ -87,60 +73,37 @@ LIMITS = {
     "pairs-only-share": Limit(0, below=1), "mask-copies": Limit(0, MAX_EPOCHS), "teacher-cosine": Limit(0),
     "optim.beta1": Limit(0, below=1), "optim.beta2": Limit(0, below=1),
     "optim.eps": Limit(0), "optim.weight-decay": Limit(0), "optim.max-grad-norm": Limit(0, excludes_minimum=True),
-    "ema": Limit(0, below=1, field="optim.ema"),
+    "optim.ema": Limit(0, below=1, flag="ema"),
 }  # fmt: skip
 
 
 def find_differing_flags(config, other, names: Iterable[str]) -> list[str]:
-    """Return the flags of the settings that have different values in two configurations.
-
-    Args:
-        config: a configuration.
-        other: another configuration of the same type.
-        names: the fields to compare.
-
-    >>> find_differing_flags(Limit(1), Limit(0, excludes_minimum=True), ("minimum", "below", "excludes_minimum"))
-    ['--minimum', '--excludes-minimum']
-    """
+    """Return the flags of the fields `names` that have different values in two configurations of the same type."""
     return [
         f"--{name.rstrip('_').replace('_', '-')}" for name in names if getattr(config, name) != getattr(other, name)
     ]
 
 
 def check_limits(config: object) -> None:
-    """Check every numeric setting of a command.
-
-    Args:
-        config: the settings of any command. Settings in `LIMITS` that the command does not have are ignored.
-
-    Raises:
-        BertlabError: a number is out of range, not finite, or too large for 64 bits.
-    """
-    for flag, value in _find_numbers(config):
+    """Raise BertlabError if a setting of a command is out of range, not finite, or too large for 64 bits."""
+    for path, value in _find_numbers(config):
         # This check comes first, because an integer of 400 digits cannot become a float.
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
-            raise BertlabError("setting-too-large", flag=flag)
+            raise BertlabError("setting-too-large", flag=path)
         # An infinite threshold is valid: the prediction is then always, or never, "no answer".
-        if math.isnan(value) or (math.isinf(value) and not flag.endswith("threshold")):
-            raise BertlabError("setting-not-finite", flag=flag, value=str(value))
-    for flag, limit in LIMITS.items():
-        path = (limit.field or flag).replace("-", "_").split(".")
-        setting = reduce(lambda owner, name: getattr(owner, name, None), path, config)
-        for value in setting if isinstance(setting, tuple) else (setting,):
-            if _is_number(value) and not limit.contains(value):
-                raise BertlabError("setting-out-of-range", flag=flag, value=str(value), limit=limit.describe())
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value is a number and not a bool, which Python counts as an integer."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        if math.isnan(value) or (math.isinf(value) and not path.endswith("threshold")):
+            raise BertlabError("setting-not-finite", flag=path, value=str(value))
+        limit = LIMITS.get(path)
+        if limit and not limit.contains(value):
+            flag = limit.flag or path
+            raise BertlabError("setting-out-of-range", flag=flag, value=str(value), limit=limit.describe())
 
 
 def _find_numbers(config: object, prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Yield (flag, number) for every number in a dataclass and in the dataclasses inside it."""
+    """Yield (path, number) for every number in a dataclass and in the dataclasses inside it."""
     for field in fields(config) if is_dataclass(config) else ():
-        setting, flag = getattr(config, field.name, None), prefix + field.name.replace("_", "-")
-        yield from _find_numbers(setting, f"{flag}.")
+        setting, path = getattr(config, field.name, None), prefix + field.name.replace("_", "-")
+        yield from _find_numbers(setting, f"{path}.")
         for value in setting if isinstance(setting, tuple | list) else (setting,):
-            if _is_number(value):
-                yield flag, value
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                yield path, value

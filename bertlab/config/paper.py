@@ -1,7 +1,5 @@
 """The eleven tasks of the BERT paper, and published results on them, as data.
 
-Every published row says whether it was measured on a development or a test set. Values are in percent.
-
 Sources: Devlin et al. 2019 (arXiv 1810.04805), tables 1 to 4; README of github.com/google-research/bert for the
 small models, which Turc et al. 2019 (arXiv 1908.08962) describe.
 """
@@ -20,12 +18,9 @@ SMALL_MODELS = "github.com/google-research/bert"
 class Measure:
     """A metric on a task: a column of one of the paper's tables."""
 
-    task: str
-    """The task, a name of `config.tasks.TASKS`."""
-    metric: str
-    """The metric, a name in the results of an evaluation of the task."""
-    title: str
-    """The name of the column, such as "MNLI-mm"."""
+    task: str  # the task, a name of `config.tasks.TASKS`
+    metric: str  # the metric, a name in the results of an evaluation of the task
+    title: str  # the name of the column, such as "MNLI-mm"
 
     @property
     def name(self) -> str:
@@ -37,36 +32,25 @@ class Measure:
 class PaperTask:
     """A task of the paper."""
 
-    name: str
-    """The name of the task in `config.tasks.TASKS`."""
+    name: str  # the name of the task in `config.tasks.TASKS`
     title: str
-    """The name of the task in the paper."""
-    table: str
-    """The table of the paper that reports it, such as "table1"."""
+    table: str  # the table of the paper that reports it, such as "table1"
     training_rows: int
     """The number of rows of the training set, as in the paper or the data set's publication; approximate in GLUE."""
-    metrics: tuple[str, ...]
-    """The metrics that the paper or GLUE reports; the first is the paper's."""
-    text_example: tuple[str, ...]
-    """The texts of an example that we wrote, in the order of the task's columns."""
+    metrics: tuple[str, ...]  # the metrics that the paper or GLUE reports; the first is the paper's
+    text_example: tuple[str, ...]  # the texts of an example that we wrote, in the order of the task's columns
     answer: str
-    """The correct answer of the example."""
 
 
 @dataclass(frozen=True)
 class PublishedRow:
     """The published results of one system in one table."""
 
-    title: str
-    """The system, such as "BERT base"."""
-    split: Literal["test", "dev"]
-    """The rows that the results were measured on: the test set or the development set."""
-    source: str
-    """The publication."""
-    values: dict[str, float]
-    """The results in percent, by `Measure.name`."""
-    average: float | None = None
-    """The published average over the tasks; None if there is none."""
+    title: str  # the system, such as "BERT base"
+    split: Literal["test", "dev"]  # the rows that the results were measured on: the test set or the development set
+    source: str  # the publication
+    values: dict[str, float]  # the results in percent, by `Measure.name`
+    average: float | None = None  # the published average over the tasks; None if there is none
 
 
 # The columns of tables 1 to 4, in the paper's order. Table 1 is GLUE; `GLUE_METRICS` also has the second metrics of its
@@ -89,12 +73,7 @@ COLUMNS = {
     "table4": (Measure("swag", "accuracy", "SWAG"), Measure("comve", "accuracy", "ComVE (not in the paper)")),
 }
 # table -> the benchmark that it reports
-TITLES = {
-    "table1": "GLUE",
-    "table2": "SQuAD v1.1",
-    "table3": "SQuAD v2.0",
-    "table4": "SWAG",
-}
+TITLES = {"table1": "GLUE", "table2": "SQuAD v1.1", "table3": "SQuAD v2.0", "table4": "SWAG"}
 REPLACEMENT_TASKS = {"swag": "comve"}  # task -> the task that replaces it if its data set is not available
 
 # Task of GLUE -> its metrics; GLUE uses their mean as the score of the task. WNLI is excluded, as in the paper.
@@ -151,10 +130,6 @@ def _make_glue_row(
     """Make a row of GLUE.
 
     Args:
-        title: the system.
-        split: "test" or "dev".
-        source: the publication.
-        average: the published average.
         results: task -> the value of its first metric, or its values in the order of `GLUE_METRICS`.
     """
     values = {}
@@ -229,9 +204,6 @@ def compute_paper_average(values: Mapping[str, float]) -> float | None:
     """Compute the average of table 1: the mean of its nine columns; None if one is missing.
 
     Source: Devlin et al. 2019, table 1, whose averages 79.6 and 82.1 are these means.
-
-    Args:
-        values: results in percent, by `Measure.name`.
     """
     names = [column.name for column in COLUMNS["table1"]]
     return statistics.mean(values[name] for name in names) if all(name in values for name in names) else None
@@ -257,9 +229,6 @@ def compute_glue_average(values: Mapping[str, float]) -> float | None:
     The score of a task is the mean of its metrics; the two test sets of MNLI count as two metrics of one task.
 
     Source: Wang et al. 2018 (arXiv 1804.07461), section 4.
-
-    Args:
-        values: results in percent, by `Measure.name`.
     """
     scores = compute_glue_task_scores(values)
     return statistics.mean(scores.values()) if len(scores) == len(GLUE_METRICS) else None

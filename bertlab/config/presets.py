@@ -1,8 +1,7 @@
-"""The sizes of published BERT models, one row each.
+"""The sizes of published BERT models, one row each. The vocabulary size comes from the tokenizer.
 
-Sources: base and large are the paper's (Devlin et al. 2019, section 3); tiny to medium are Google's smaller models
-(Turc et al. 2019, arXiv 1908.08962, and the README of google-research/bert); minilm is Wang et al. 2020 (arXiv
-2002.10957), the six-layer student. The vocabulary size comes from the tokenizer, not from the preset.
+Sources: Devlin et al. 2019, section 3 (base, large); Turc et al. 2019, arXiv 1908.08962 (tiny to medium); Wang et al.
+2020, arXiv 2002.10957 (minilm, the six-layer student).
 """
 
 from bertlab.config.config import REQUIRED_FIELDS, ModelConfig, select_hf_fields
@@ -11,7 +10,6 @@ from bertlab.config.families import BERT, FAMILIES
 
 
 def _make_config(layers: int, hidden: int, heads: int) -> ModelConfig:
-    """Make the configuration of a BERT, whose feed-forward layers are four times as wide as the hidden states."""
     return ModelConfig(hidden_size=hidden, num_layers=layers, num_heads=heads, intermediate_size=4 * hidden)
 
 
@@ -30,9 +28,6 @@ PRESETS = {
 def get_preset(name: str) -> ModelConfig:
     """Return the configuration of a published size.
 
-    Raises:
-        BertlabError: there is no preset of this name.
-
     >>> get_preset("mini").num_layers
     4
     """
@@ -50,10 +45,6 @@ def make_generator_config(config: ModelConfig, size: float) -> ModelConfig:
     """Return the configuration of a generator (for replaced-token detection), with narrower layers.
 
     The width of the embeddings stays the same, because the generator shares the discriminator's embeddings.
-
-    Args:
-        config: the configuration of the discriminator.
-        size: the hidden size, number of heads and feed-forward width of the generator, relative to the discriminator's.
 
     Source: Clark et al. 2020, arXiv 2003.10555, section 3.2.
 

@@ -19,8 +19,7 @@ class RotaryAttention:
     """The first layer and every `global_every`-th layer after it attend to all tokens; the others are local."""
     global_theta: float = 160_000.0
     """Base of the wavelengths in layers that attend to all tokens (Su et al. 2021, arXiv 2104.09864, section 3.2.2)."""
-    local_theta: float = 10_000.0
-    """Base of the wavelengths in local layers."""
+    local_theta: float = 10_000.0  # base of the wavelengths in local layers
 
     def is_local(self, layer: int) -> bool:
         """Whether a layer attends to nearby tokens only.
@@ -32,11 +31,7 @@ class RotaryAttention:
 
 
 def read_rotary(fields: Mapping) -> dict[str, RotaryAttention]:
-    """Read the settings of a `config.json`, and return {"rotary": the value of this field of `ModelConfig`}.
-
-    Raises:
-        CheckpointError: a setting is invalid, or the layers are arranged in a way that bertlab does not support.
-    """
+    """Read the settings of a `config.json`, and return {"rotary": the value of this field of `ModelConfig`}."""
     default = RotaryAttention()
     parameters = fields.get("rope_parameters") or {}
     thetas = []

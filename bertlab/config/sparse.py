@@ -24,10 +24,8 @@ class WindowAttention:
 
     windows: tuple[int, ...]
     """Width of the window of each layer: a token attends to itself and to `width // 2` tokens on each side."""
-    separator_id: int = 2
-    """The token id of [SEP], which ends the question in a question-answering input."""
-    has_global_weights: ClassVar[bool] = True
-    """Whether global tokens have queries, keys and values of their own."""
+    separator_id: int = 2  # the token id of [SEP], which ends the question in a question-answering input
+    has_global_weights: ClassVar[bool] = True  # whether global tokens have queries, keys and values of their own
 
     def count_pairs(self, tokens: int, layer: int = 0) -> int:
         """Count the pairs of tokens for which a layer computes a score, as if there were no global tokens."""
@@ -35,7 +33,6 @@ class WindowAttention:
         return tokens * (2 * side + 1) - side * (side + 1)
 
     def to_hf(self) -> dict:
-        """Return the fields of `config.json`."""
         return {"attention_window": list(self.windows), "sep_token_id": self.separator_id}
 
 
@@ -55,16 +52,13 @@ class BlockAttention:
     200
     """
 
-    block_size: int = 64
-    """Number of tokens in a block."""
-    num_random_blocks: int = 3
-    """Number of random blocks for each block."""
+    block_size: int = 64  # number of tokens in a block
+    num_random_blocks: int = 3  # number of random blocks for each block
     is_sparse: bool = True
     """Whether long texts have sparse attention; False for checkpoints with the `attention_type` "original_full"."""
     separator_id: int = 66
     """The token id of [SEP], by which `transformers` finds the question in a question-answering input."""
-    has_global_weights: ClassVar[bool] = False
-    """Whether global tokens have queries, keys and values of their own."""
+    has_global_weights: ClassVar[bool] = False  # whether global tokens have queries, keys and values of their own
 
     @property
     def full_length(self) -> int:
@@ -87,7 +81,6 @@ class BlockAttention:
         )
 
     def to_hf(self) -> dict:
-        """Return the fields of `config.json`."""
         return {
             "attention_type": "block_sparse" if self.is_sparse else "original_full",
             "block_size": self.block_size,
@@ -103,14 +96,6 @@ def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, Spar
     """Read the settings of a `config.json`, and return {"sparse": the value of this field of `ModelConfig`}.
 
     The result is {} if layers of this kind do not have sparse attention.
-
-    Args:
-        layers: the kind of layers, see `Family.layers`.
-        fields: the content of `config.json`.
-        num_layers: the number of layers.
-
-    Raises:
-        CheckpointError: a setting is invalid.
     """
     if layers == "window":
         window = fields.get("attention_window", 512)
@@ -136,7 +121,6 @@ def read_sparse(layers: str, fields: Mapping, num_layers: int) -> dict[str, Spar
 
 
 def _read_separator_id(fields: Mapping, default: int) -> int:
-    """Read the token id of [SEP]."""
     separator_id = fields.get("sep_token_id", default)
     if not _is_between(separator_id, 0, 10**8):
         _raise_invalid("sep_token_id", separator_id, "a token id")
@@ -144,10 +128,8 @@ def _read_separator_id(fields: Mapping, default: int) -> int:
 
 
 def _is_between(value: object, least: int, most: int) -> bool:
-    """Whether a value is an integer (not a bool) from `least` to `most`, both included."""
     return type(value) is int and least <= value <= most
 
 
 def _raise_invalid(name: str, value: object, expected: str) -> None:
-    """Raise the error for a field of `config.json` with an invalid value."""
     raise CheckpointError("config-field-unsupported", name=name, value=str(value)[:40], expected=expected)

@@ -15,19 +15,14 @@ from bertlab.config.languages import Message
 class TaskSpec:
     """A task: its type, the source of its data, and the columns of its rows."""
 
-    kind: str
-    """The task type, a name of `tasks.registry.TASK_TYPES`."""
+    kind: str  # the task type, a name of `tasks.registry.TASK_TYPES`
     hub_id: str
     """The data set on the hub: "owner/name", followed by ":configuration" and "@revision" if needed; "" if it is not on
     the hub."""
-    language: str
-    """The language of the texts ("en"); "" if unknown."""
-    metrics: tuple[str, ...]
-    """The names of its metrics. The first one is used to compare runs."""
-    source: str
-    """The publication that defines the task and its metrics."""
-    unanswerable: bool = False
-    """Whether some questions have no answer."""
+    language: str  # the language of the texts ("en"); "" if unknown
+    metrics: tuple[str, ...]  # the names of its metrics. The first one is used to compare runs
+    source: str  # the publication that defines the task and its metrics
+    unanswerable: bool = False  # whether some questions have no answer
     text: tuple[str, ...] = ()
     """The columns of the input, in an order that depends on the task type. For most types: the text or the two texts.
     Multiple choice: the context, then one column with a list of choices or one column for each choice. Tagging: the
@@ -39,31 +34,16 @@ class TaskSpec:
     labels: tuple[str, ...] = ()
     """The labels in the order of their numbers in the data; () if the column contains names, or if the labels of the
     task type have no names (values, choices, spans)."""
-    id: str = "id"
-    """The column of the unique id of every row; "" if there is none."""
-    validation: tuple[str, ...] = ("validation",)
-    """The splits to evaluate on."""
-    test: tuple[str, ...] = ("test",)
-    """The test splits, which often have no labels, for example in GLUE."""
+    id: str = "id"  # the column of the unique id of every row; "" if there is none
+    validation: tuple[str, ...] = ("validation",)  # the splits to evaluate on
+    test: tuple[str, ...] = ("test",)  # the test splits, which often have no labels, for example in GLUE
     submission: tuple[str, ...] = ()
     """The names of the submission files that the benchmark expects, one for each test split."""
     submits_label_names: bool = False
     """Whether the submission files contain the names of the labels instead of their numbers."""
-    unit: Literal["word", "character"] = "word"
-    """The unit of text that has one tag."""
-
-    @property
-    def names(self) -> bool:
-        """The old name of `submits_label_names`."""
-        return self.submits_label_names
-
-    @property
-    def start(self) -> str:
-        """The old name of `choice_prefix_column`."""
-        return self.choice_prefix_column
+    unit: Literal["word", "character"] = "word"  # the unit of text that has one tag
 
     def replace(self, **changes) -> "TaskSpec":
-        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
 
@@ -76,16 +56,7 @@ def _make_glue_task(
     source: str,
     **fields,
 ) -> TaskSpec:
-    """Make a task of GLUE.
-
-    Args:
-        name: the configuration of the data set.
-        text: the columns of the texts.
-        metrics: the metrics, the main one first.
-        labels: the labels in the order of their numbers.
-        file: the name of the submission file, without ".tsv".
-        source: the publication of the task.
-        fields: other fields of `TaskSpec`.
+    """Make a task of GLUE; `file` is the name of its submission file without ".tsv".
 
     Source: Wang et al. 2018 (arXiv 1804.07461); Devlin et al. 2019, section 4.1 and appendix B.1.
     """
@@ -100,21 +71,14 @@ def make_span_task(hub_id: str, source: str, language: str = "en", **fields) -> 
 
 
 def _make_entity_task(hub_id: str, types: str, source: str, language: str = "en", **fields) -> TaskSpec:
-    """Make a named-entity task with IOB2 tags.
-
-    Args:
-        types: the entity types, and "O", in the order of their numbers in the data set of the hub.
-    """
+    """Make a named-entity task with IOB2 tags."""
     labels = tuple(tag for name in types.split() for tag in (["O"] if name == "O" else [f"B-{name}", f"I-{name}"]))
     row = TaskSpec("tagging", hub_id, language, ("entity_f1", "entity_precision", "entity_recall"), source)
     return row.replace(text=("tokens",), label=("ner_tags",), labels=labels, **fields)
 
 
 def _make_vector_task(hub_id: str, language: str, source: str, labels: tuple[str, ...] = (), **fields) -> TaskSpec:
-    """Make a sentence-vector task on pairs of texts.
-
-    The rows have the similarity of the pair or, if `labels` are given, a label of natural-language inference.
-    """
+    """Make a sentence-vector task on pairs of texts."""
     metrics = ("retrieval_accuracy",) if labels else ("spearman", "pearson")
     row = TaskSpec("sentence_embedding", hub_id, language, metrics, source, text=("sentence1", "sentence2"))
     return row.replace(labels=labels, **fields)
@@ -225,6 +189,7 @@ TASKS = {
     ),
 }  # fmt: skip
 
+CUSTOM_TASK = "custom"  # the name of a task that the user describes by flags
 # task that bertlab leaves out on purpose -> the reason
 EXCLUDED_TASKS = {"wnli": Message("task-excluded-wnli")}
 
@@ -236,9 +201,6 @@ def register_task(name: str, spec: TaskSpec) -> None:
 
 def get_task(name: str) -> TaskSpec:
     """Return a task of the catalogue by its name.
-
-    Raises:
-        BertlabError: there is no such task, or it is excluded.
 
     >>> get_task("squad").kind
     'span'

@@ -6,8 +6,7 @@ from typing import Annotated
 import tyro
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.renamed_keys import CUSTOM_TASK, OLD_CUSTOM_TASK, TASK_KEYS, rename_keys
-from bertlab.config.tasks import TaskSpec, get_task
+from bertlab.config.tasks import CUSTOM_TASK, TaskSpec, get_task
 from bertlab.tasks.registry import TASK_TYPES, list_finetune_types
 from bertlab.tasks.task_type import FinetuneTaskType
 
@@ -60,7 +59,7 @@ class TaskFlags:
         """
         if self.kind is not None:
             given_type = get_finetune_type(self.kind)
-        if not is_custom(name):
+        if name != CUSTOM_TASK:
             spec = get_task(name)
             if self.kind is not None and given_type is not TASK_TYPES[spec.kind]:
                 raise BertlabError("known-task-has-kind", task=name, kind=TASK_TYPES[spec.kind].name)
@@ -86,15 +85,6 @@ class TaskFlags:
         return spec.replace(id=self.id_column) if self.id_column else spec
 
 
-def is_custom(name: str) -> bool:
-    """Whether a task name on the command line is "custom" (or "own", its old name).
-
-    >>> is_custom("custom"), is_custom("own"), is_custom("sst2")
-    (True, True, False)
-    """
-    return name in (CUSTOM_TASK, OLD_CUSTOM_TASK)
-
-
 def get_finetune_type(name: str) -> FinetuneTaskType:
     """Look up a task type by its name or old name.
 
@@ -108,17 +98,14 @@ def get_finetune_type(name: str) -> FinetuneTaskType:
 
 
 def parse_task_record(record: dict) -> TaskSpec:
-    """Convert the record of a task in `bertlab.json` to the task; its type and keys may have old names.
+    """Convert the record of a task in `bertlab.json` to the task.
 
     Raises:
         BertlabError: the record is damaged.
     """
     task_type = get_finetune_type(str(record.get("kind")))
     known_fields = {field.name for field in fields(TaskSpec)}
-    values = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in rename_keys(record, TASK_KEYS).items()
-    }
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
     default_spec = task_type.make_default_spec()  # old records of question answering do not name the columns
     try:
         return TaskSpec(

@@ -14,7 +14,6 @@ class _TensorRows:
     """Base class of frozen dataclasses whose fields are tensors, or other such dataclasses, with one entry per row."""
 
     def to(self, device) -> "_TensorRows":
-        """Return the batch with every tensor on `device`."""
         return self._map(lambda value: value.to(device))
 
     def __len__(self) -> int:
@@ -40,7 +39,6 @@ class _TensorRows:
         return self._map(make_row)
 
     def _map(self, change: Callable) -> "_TensorRows":
-        """Return a copy in which every field is replaced with the result of `change` for it."""
         return type(self)(**{f.name: change(getattr(self, f.name)) for f in fields(self)})
 
 
@@ -48,12 +46,9 @@ class _TensorRows:
 class Batch(_TensorRows):
     """The three inputs of a BERT."""
 
-    input_ids_BT: torch.Tensor
-    """Token ids, int64 [B, T]."""
-    token_type_ids_BT: torch.Tensor
-    """Token types, int64 [B, T]: 0 for [CLS] A [SEP], 1 for B [SEP]."""
-    attention_mask_BT: torch.Tensor
-    """Bool [B, T]: True where there is a token, False at padding."""
+    input_ids_BT: torch.Tensor  # token ids, int64 [B, T]
+    token_type_ids_BT: torch.Tensor  # token types, int64 [B, T]: 0 for [CLS] A [SEP], 1 for B [SEP]
+    attention_mask_BT: torch.Tensor  # bool [B, T]: True where there is a token, False at padding
 
     @cached_property
     def lengths(self) -> list[int]:
@@ -73,10 +68,8 @@ class Batch(_TensorRows):
 class PairBatch(_TensorRows):
     """Sentence pairs, not yet masked."""
 
-    inputs: Batch
-    """[CLS] A [SEP] B [SEP]."""
-    key_B: torch.Tensor
-    """The seed of each row's masks, int64 [B]; negative for a row in which nothing is masked."""
+    inputs: Batch  # [CLS] A [SEP] B [SEP]
+    key_B: torch.Tensor  # the seed of each row's masks, int64 [B]; negative for a row in which nothing is masked
     pair_labels_B: torch.Tensor
     """The label of the sentence-pair objective, int64 [B]: 0 for IsNext and 1 for NotNext, or 0 for sentences in their
     original order and 1 for swapped ones."""
@@ -101,8 +94,7 @@ def collate(encodings, pad_token_id: int = 0) -> Batch:
 class LabelBatch(_TensorRows):
     """Inputs and their labels."""
 
-    inputs: Batch
-    """[B, T]; in multiple choice [B, C, T] with C choices."""
+    inputs: Batch  # [B, T]; in multiple choice [B, C, T] with C choices
     labels_B: torch.Tensor
     """In classification and multiple choice, the index of the class or of the correct choice, int64 [B]; in regression,
     the value, float [B]; in tagging, the index of each token's tag, int64 [B, T], -100 at tokens without a tag."""
@@ -112,9 +104,6 @@ class LabelBatch(_TensorRows):
 class SpanBatch(_TensorRows):
     """Windows of passages, and where each of them contains the answer."""
 
-    inputs: Batch
-    """[CLS] question [SEP] window [SEP]."""
-    start_B: torch.Tensor
-    """Position of the first token of the answer, int64 [B]; 0 where the window contains no answer."""
-    end_B: torch.Tensor
-    """Position of the last token of the answer, int64 [B]; 0 where the window contains no answer."""
+    inputs: Batch  # [CLS] question [SEP] window [SEP]
+    start_B: torch.Tensor  # position of the first token of the answer, int64 [B]; 0 where the window contains no answer
+    end_B: torch.Tensor  # position of the last token of the answer, int64 [B]; 0 where the window contains no answer

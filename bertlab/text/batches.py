@@ -21,9 +21,7 @@ class Position:
     """A position in the sequence of shuffled batches of a run."""
 
     epoch: int = 0
-    """The epoch, from 0."""
-    batch: int = 0
-    """How many batches of this epoch are done, which is also the index of the next batch."""
+    batch: int = 0  # how many batches of this epoch are done, which is also the index of the next batch
 
 
 def shuffle_epoch(count: int, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
@@ -40,10 +38,6 @@ class ShuffledSampler:
     """Endless shuffled batches.
 
     Args:
-        count: the number of rows in the data set.
-        batch_size: the number of rows in a batch, over all processes.
-        seed: the seed of the order of rows.
-        make_batch: builds a batch from an array of row indices.
         shard: (rank, number of processes); this process gets rows[rank::num_processes] of each batch.
 
     `position` is the position of the next batch; assign to it to resume.
@@ -98,11 +92,7 @@ def score(
     """Run a model on every input, longest first, so that the largest batch is allocated first.
 
     Args:
-        inputs: anything that `collate` accepts.
         compute: a function that takes a batch and returns a tensor with one row for each input.
-        pad_id: the token id of [PAD].
-        batch_size: the number of inputs in a batch.
-        progress: wraps the iterator over batches (for example `tqdm`).
 
     Returns:
         one float32 array for each input, in the order of `inputs`. The arrays include the values at padding positions.
@@ -124,14 +114,7 @@ def score_spans(
     batch_size: int = 32,
     progress: Callable = iter,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Compute two logits for every token of each window: that the answer starts there, and that it ends there.
-
-    Args:
-        compute: a function that takes a batch and returns logits_BT2. The other arguments are those of `score`.
-
-    Returns:
-        the start logits and the end logits: two lists of float32 arrays [T], in the order of `windows`.
-    """
+    """Compute the start logits and the end logits of every window: two lists of float32 arrays [T]; see `score`."""
     padded = score(windows, compute, pad_id, batch_size, progress)
     logits = [logits_T2[: len(window)] for logits_T2, window in zip(padded, windows, strict=True)]
     return [logits_T2[:, 0] for logits_T2 in logits], [logits_T2[:, 1] for logits_T2 in logits]

@@ -79,7 +79,6 @@ def _edit_latin(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
-    """Yield each change of a Hangul letter as (changed word, kind of the change); several may give the same word."""
     # the two or three letters of each syllable; one element for any other character
     parts = [list(unicodedata.normalize("NFD", each)) if is_syllable(each) else [each] for each in word]
 
@@ -104,11 +103,7 @@ def _edit_syllables(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _swap_consonants(first: list[str], second: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Swap the final consonant of a syllable with the initial one of the next; the silent ㅇ counts as no consonant.
-
-    Yields:
-        the letters of both syllables after the swap, or nothing if the swap is impossible.
-    """
+    """Yield the letters of both syllables after a swap, if possible; the silent ㅇ counts as no consonant."""
     initial, other_letters = second[0], second[1:]
     if len(first) == 3:
         if first[2] in _INITIAL_OF and initial == SILENT:
@@ -124,16 +119,7 @@ KINDS = ("replace", "drop", "insert", "swap", "space removed", "space inserted")
 
 
 def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
-    """Make one spelling or spacing error of the given kind in a sentence.
-
-    Args:
-        sentence: the sentence.
-        rng: the source of randomness.
-        kind: one of `KINDS`.
-
-    Returns:
-        The sentence with the error; None if the sentence has no place for an error of this kind.
-    """
+    """Make one error of a kind of `KINDS` in a sentence; None if the sentence has no place for it."""
     if kind == "space removed":
         indices = [n for n in range(1, len(sentence) - 1)
                   if sentence[n] == " " and sentence[n - 1].isalpha() and sentence[n + 1].isalpha()]  # fmt: skip
@@ -153,5 +139,4 @@ def corrupt(sentence: str, rng: random.Random, kind: str) -> str | None:
 
 
 def _choose(rng: random.Random, options: list[str]) -> str | None:
-    """Choose one of the options at random; None if there are none."""
     return rng.choice(options) if options else None

@@ -6,10 +6,6 @@ from collections.abc import Sequence
 def is_mostly_unknown(tokens: Sequence[str], unk: str) -> bool:
     """Whether at least half of the tokens of a text are [UNK], not counting punctuation and other symbols.
 
-    Args:
-        tokens: the tokens, without [CLS] and [SEP].
-        unk: the token that stands for text outside the vocabulary.
-
     >>> [is_mostly_unknown(tokens.split(), "[UNK]") for tokens in ("[UNK] . , .", "[UNK] green tea", ". .")]
     [True, False, False]
     """

@@ -55,9 +55,6 @@ def find_words(text: str) -> list[tuple[int, int]]:
 def mask_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Replace every span (character start, end) of a text with [MASK].
 
-    Raises:
-        TextError: a span lies outside the text, is empty, or overlaps another.
-
     >>> mask_spans("Green tea, please.", [(6, 9)])
     'Green [MASK], please.'
     """
@@ -74,11 +71,6 @@ def update_word_indices(indices: Iterable[int], before: Sequence[str], after: Se
     """Return the new indices of some words after the text was edited; words that were deleted are left out.
 
     The result is empty if the two texts have no word in common.
-
-    Args:
-        indices: the indices of these words in `before`.
-        before: all words before the edit.
-        after: all words after the edit.
 
     >>> before = ["She", "opened", "the", "window"]
     >>> update_word_indices({3}, before, ["Today", *before]), update_word_indices({3}, before, [*before[:3], "windows"])

@@ -17,7 +17,7 @@ from bertlab.tasks.inference import find_device
 from bertlab.tasks.metrics import prefix_metrics
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, find_token_objective
 from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
-from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom
+from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type
 from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.readers.invalid_rows import InvalidRowAction
@@ -114,7 +114,7 @@ def evaluate(config: EvaluateConfig) -> dict:
 
 
 def _evaluate_task(config: EvaluateConfig) -> dict:
-    record = checkpoint.read_record(config.checkpoint) if is_custom(config.task) and config.checkpoint else {}
+    record = checkpoint.read_record(config.checkpoint) if config.task == CUSTOM_TASK and config.checkpoint else {}
     spec = config.make_spec(config.task, record.get("task"))
     task_type = get_finetune_type(spec.kind)
     for flag, value in (("--threshold", config.threshold), ("--no-answer", config.no_answer)):

@@ -16,7 +16,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import find_differing_flags
 from bertlab.tasks.distillation import add_teacher
-from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
+from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type, make_task_record
 from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
@@ -128,7 +128,7 @@ class FinetuneConfig(TaskFlags, RunConfig):
     @property
     def name(self) -> str:
         """The task, as written on the command line."""
-        return f"{self.task} --type {self.kind}" if is_custom(self.task) else self.task
+        return f"{CUSTOM_TASK} --type {self.kind}" if self.task == CUSTOM_TASK else self.task
 
     @property
     def is_search(self) -> bool:

@@ -258,8 +258,8 @@ class Trainer:
     def _collect_loop_state(self) -> tuple[dict, dict[str, torch.Tensor]]:
         values = {
             "progress": asdict(self.progress),
-            "place": asdict(self.batches.position),
-            "watch": asdict(self.divergence_detector),
+            "position": asdict(self.batches.position),
+            "divergence": asdict(self.divergence_detector),
         }
         random_state = {"rng": torch.get_rng_state()}
         if self.device.type == "cuda":
@@ -278,8 +278,8 @@ class Trainer:
             self.optimizer.restore(tensors)
             self.progress = Progress(**values["progress"])
             self.saved_step, self.saved_seconds = self.progress.step, self.progress.seconds
-            self.divergence_detector = DivergenceDetector(**values["watch"])
-            self.batches.position = type(self.batches.position)(**values["place"])
+            self.divergence_detector = DivergenceDetector(**values["divergence"])
+            self.batches.position = type(self.batches.position)(**values["position"])
             torch.set_rng_state(tensors["rng"])
             if "rng.cuda" in tensors and self.device.type == "cuda":
                 torch.cuda.set_rng_state(tensors["rng.cuda"])

@@ -10,7 +10,6 @@ import streamlit as st
 
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError
-from bertlab.config.renamed_keys import RENAMED_PAGES
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows
 from bertlab.tasks.example_rows import format_json_lines, generate_rows
@@ -61,9 +60,6 @@ def choose_command() -> str:
                 return command
     if not commands:
         return COMMANDS[0]
-    former_name = url.recall("measure")
-    if former_name in RENAMED_PAGES:  # an old link
-        url.store("measure", RENAMED_PAGES[former_name])
     names = {command: t(command) for command in commands}  # each command has a page of the same name
     return fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
 

@@ -23,22 +23,10 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 # if a block has exactly 16 batches, that is one pair in 32 on average.
 MIN_BATCHES = 16
 CHECKSUMS = "checksums"  # the field of corpus.json with the CRC-32 of each file of rows
-# old name (until version 0.1) -> current name: of fields of corpus.json, and of members of its field `settings`
-OLD_NAMES = {"damages": "invalid", "damaged": "first_invalid"}
-OLD_SETTINGS = {"damaged": "invalid"}
 
 
 def read_facts(directory: str | Path) -> dict | None:
-    """Read the facts about a corpus (its settings and its numbers of documents and tokens) from `corpus.json`.
-
-    Fields that had other names until version 0.1 get their current names.
-
-    Returns:
-        the content; None if the file does not exist.
-
-    Raises:
-        DataError: the file is damaged.
-    """
+    """Read the facts about a corpus from `corpus.json`: settings, numbers of documents and tokens. None without it."""
     path = Path(directory) / "corpus.json"
     if not path.is_file():
         return None
@@ -48,17 +36,15 @@ def read_facts(directory: str | Path) -> dict | None:
         raise DataError("corpus-facts-damaged", path=path, directory=directory) from None
     if not _has_valid_fields(facts):
         raise DataError("corpus-facts-damaged", path=path, directory=directory)
-    facts = {"invalid": 0, "first_invalid": []} | {OLD_NAMES.get(name, name): value for name, value in facts.items()}
-    return facts | {"settings": {OLD_SETTINGS.get(name, name): value for name, value in facts["settings"].items()}}
+    return facts
 
 
 def _has_valid_fields(facts: object) -> bool:
-    """Whether the content of a corpus.json has all required fields with the right types."""
     if not isinstance(facts, dict) or not isinstance(settings := facts.get("settings"), dict):
         return False
     sources, weights = settings.get("sources"), facts.get("weights", [])
     return (
-        all(type(facts.get(name)) is int for name in ("documents", "tokens"))
+        all(type(facts.get(name)) is int for name in ("documents", "tokens", "invalid"))
         and isinstance(sources, list)
         and all(isinstance(source, str) for source in sources)
         and isinstance(weights, list)
@@ -73,25 +59,15 @@ class Corpus:
     rows: datasets.Dataset
     """One row per document: `input_ids`, `segment_lengths` (tokens of each segment; here a segment is a sentence),
     `source` (a name) and `nth` (the index of this source in the sources and weights of corpus.json)."""
-    facts: dict
-    """The content of corpus.json, with current names."""
-    block_size: int = 2048
-    """The maximum number of documents in a block. Pairs are made and shuffled within a block."""
+    facts: dict  # the content of corpus.json
+    block_size: int = 2048  # the maximum number of documents in a block. Pairs are made and shuffled within a block
 
     @classmethod
     def open(cls, directory: str | Path) -> "Corpus":
-        """Open a prepared corpus and check its files against their checksums.
-
-        Corpora in the format that was used until version 0.1 have no checksums.
-
-        Raises:
-            DataError: the directory is not a prepared corpus, or it is damaged.
-        """
+        """Open a prepared corpus and check its files against their checksums."""
         path = Path(directory)
         if (facts := read_facts(path)) is None:
             raise DataError("corpus-not-found", path=directory)
-        if (path / "rows" / "state.json").is_file():  # the format until version 0.1
-            return cls(datasets.load_from_disk(str(path / "rows")), facts)
         files = sorted((path / "rows").glob("*.arrow"))
         if not files:
             raise DataError("corpus-rows-missing", path=directory)
@@ -106,25 +82,15 @@ class Corpus:
 
     @property
     def source_names(self) -> list[str]:
-        """The names of the sources of the corpus, without their directories."""
         return [Path(source).name for source in self.facts["settings"]["sources"]]
 
     def check_vocabulary(self, tokenizer: Tokenizer, directory: str | Path, owner: str | Path) -> None:
-        """Check that the corpus was tokenised with this vocabulary, so that its ids mean the same tokens.
-
-        Args:
-            directory: the directory of this corpus, for the message.
-            owner: the checkpoint of the tokenizer, for the message.
-
-        Raises:
-            DataError: the corpus was tokenised with another vocabulary.
-        """
+        """Raise DataError unless the corpus was tokenised with this vocabulary."""
         if self.facts["settings"].get("vocabulary") != tokenizer.digest:
             raise DataError("corpus-vocabulary-differs", path=directory, owner=owner)
 
     @property
     def num_blocks(self) -> int:
-        """The number of blocks."""
         return -(-len(self.rows) // self.block_size)
 
     def enlarge_blocks(self, batch_tokens: int) -> "Corpus":
@@ -138,7 +104,6 @@ class Corpus:
         return replace(self, block_size=max(self.block_size, num_documents))
 
     def _find_block_span(self, block: int) -> tuple[int, int]:
-        """Return the index of a block's first document and the number of its documents; sizes differ by at most 1."""
         first, end = (len(self.rows) * edge // self.num_blocks for edge in (block, block + 1))
         return first, end - first
 
@@ -165,9 +130,6 @@ class Corpus:
 
         Returns:
             int64 [D]; None if every document is used once.
-
-        Raises:
-            DataError: corpus.json has fewer weights than sources.
         """
         weights = np.array(self.facts.get("weights", [1.0]))
         if (weights == 1).all():

@@ -23,18 +23,16 @@ from bertlab.text.batch import Batch
 MAX_SKIPPED_WORDS = 6
 MAX_SPAN_WORDS = 10  # the maximum number of words in a span of the kind "geometric"
 NGRAM_WORDS = 3  # the maximum number of words in a span of the kind "ngram"
+# kind of the spans of words that are masked together -> the relative frequency of spans of 1, 2, ... words. none:
+# single words. ngram: 1/n for up to three words (Lan et al. 2019, arXiv 1909.11942, section 4.1). geometric: 0.2 *
+# 0.8^(n - 1) for up to ten words, 3.8 on average (SpanBERT, Joshi et al. 2020, arXiv 1907.10529, section 3.1). Where
+# the spans begin is random; PMI masking, which chooses n-grams by their pointwise mutual information, is not
+# implemented
 SPAN_LENGTHS = {
     "none": (1.0,),
     "ngram": tuple(1 / n for n in range(1, NGRAM_WORDS + 1)),
     "geometric": tuple(0.2 * 0.8 ** (n - 1) for n in range(1, MAX_SPAN_WORDS + 1)),
 }
-"""Kind of the spans of words that are masked together -> the relative frequency of spans of 1, 2, ... words.
-
-none: single words. ngram: 1/n for up to three words (Lan et al. 2019, arXiv 1909.11942, section 4.1). geometric:
-0.2 * 0.8^(n - 1) for up to ten words, 3.8 on average (SpanBERT, Joshi et al. 2020, arXiv 1907.10529, section 3.1).
-Where the spans begin is random; PMI masking, which chooses n-grams by their pointwise mutual information, is not
-implemented.
-"""
 # The stream of `draw_uniform` that determines the lengths of spans. This module also uses streams 0, 1 and 2, and
 # `tasks.replaced_tokens` uses stream 3.
 SPAN_STREAM = 4
@@ -47,15 +45,11 @@ class MaskRule:
     """How many tokens are predicted, and what replaces them."""
 
     mask_id: int
-    """The id of [MASK]."""
     regular_V: torch.Tensor
     """Bool [V]: True for tokens that may be predicted, or replace a predicted one; False for special tokens."""
-    probability: float = 0.15
-    """The share of tokens that are predicted."""
-    mask_share: float = 0.8
-    """The share of predicted tokens that [MASK] replaces."""
-    random_share: float = 0.1
-    """The share of predicted tokens that a random token replaces."""
+    probability: float = 0.15  # the share of tokens that are predicted
+    mask_share: float = 0.8  # the share of predicted tokens that [MASK] replaces
+    random_share: float = 0.1  # the share of predicted tokens that a random token replaces
     continues_V: torch.Tensor | None = None
     """Bool [V]: True for tokens that continue a word ("##s"), to mask whole words; None to mask single tokens."""
     span_lengths: tuple[float, ...] = SPAN_LENGTHS["none"]
@@ -65,14 +59,7 @@ class MaskRule:
     def for_tokenizer(
         cls, tokenizer, probability: float = 0.15, whole_word: bool = False, spans: str = "none", **shares: float
     ) -> "MaskRule":
-        """Make the rule for the vocabulary of a tokenizer.
-
-        Args:
-            probability: the share of tokens that are predicted.
-            whole_word: whether to mask whole words.
-            spans: how spans of consecutive whole words are masked together, a key of `SPAN_LENGTHS`.
-            shares: `mask_share` and `random_share`, if they differ from those of the paper.
-        """
+        """Make the rule for the vocabulary of a tokenizer; `spans` is a key of `SPAN_LENGTHS`."""
         regular_V = torch.ones(tokenizer.vocab_size, dtype=torch.bool)
         regular_V[sorted(tokenizer.special_ids)] = False
         continues_V = None
@@ -85,13 +72,11 @@ class MaskRule:
         )  # fmt: skip
 
     def to(self, device) -> "MaskRule":
-        """Return the rule with its tensors on `device`."""
         continues_V = None if self.continues_V is None else self.continues_V.to(device)
         return replace(self, regular_V=self.regular_V.to(device), continues_V=continues_V)
 
     @cached_property
     def regular_ids(self) -> torch.Tensor:
-        """The ids of the regular tokens, int64."""
         return self.regular_V.nonzero().flatten()
 
     def count_slots(self, max_tokens: int) -> int:
@@ -122,17 +107,7 @@ def draw_uniform(key_B: torch.Tensor, stream: int, size: int) -> torch.Tensor:
 
 
 def draw_replacement_kinds(key_B: torch.Tensor, size: int, rule: MaskRule) -> tuple[torch.Tensor, torch.Tensor]:
-    """Choose at random for each predicted token whether [MASK], a random token or nothing replaces it.
-
-    Args:
-        key_B: as in `mask_tokens`.
-        size: K, the number of slots for predicted tokens in a row.
-        rule: the shares.
-
-    Returns:
-        Two bool tensors, [B, K]: where [MASK] replaces the token, and where a random token does. Where both are False,
-        the token stays unchanged.
-    """
+    """Choose at random which predicted tokens [MASK] and which a random token replaces: two bool tensors [B, K]."""
     draw_BK = draw_uniform(key_B, 1, size)
     is_mask_BK = draw_BK < rule.mask_share
     return is_mask_BK, ~is_mask_BK & (draw_BK < rule.mask_share + rule.random_share)
@@ -145,9 +120,7 @@ def mask_tokens(batch: Batch, key_B: torch.Tensor, rule: MaskRule) -> tuple[Batc
     whole-word masking, a row may have fewer predicted tokens, but never more.
 
     Args:
-        batch: the inputs.
         key_B: int64 [B]; equal keys give equal masks, and a row with a negative key has none.
-        rule: how many tokens are predicted, and what replaces them.
 
     Returns:
         The masked batch; the positions of the predicted tokens in the flattened batch, int64 [P]; and their labels,
@@ -214,12 +187,6 @@ def _join_words(
     """Divide each row into spans of consecutive words, which do not cross special tokens -> [B, T].
 
     The result is the column of the first token of each token's span, so that a span can be chosen like one long word.
-
-    Args:
-        first_BT: the column of the first token of each token's word.
-        maskable_BT: False for special tokens and padding.
-        draw_BT: random numbers from [0, 1). The number at a span's first token determines the length of the span.
-        frequencies: the relative frequency of spans of 1, 2, ... words.
     """
     column_T = torch.arange(first_BT.shape[1], device=first_BT.device)
     limits = torch.tensor(frequencies, device=first_BT.device).cumsum(0) / sum(frequencies)

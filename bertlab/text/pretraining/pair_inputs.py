@@ -14,15 +14,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 def assemble_inputs(
     documents: Documents, pairs: Pairs, rows: np.ndarray, tokenizer: Tokenizer, max_tokens: int
 ) -> Batch:
-    """Build [CLS] A [SEP] B [SEP], or [CLS] A [SEP] if B is empty, for several pairs at once.
-
-    Args:
-        documents: the documents of the pairs.
-        pairs: the pairs.
-        rows: the indices of the pairs to build, int [B].
-        tokenizer: the tokenizer of the documents.
-        max_tokens: T, the length of every row with padding.
-    """
+    """Build [CLS] A [SEP] B [SEP], or [CLS] A [SEP] if B is empty, for the pairs with the indices `rows`, padded."""
     cls_id, sep_id, pad_id = tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id
     a_start, a_length = pairs.a_start_E[rows, None], pairs.a_length_E[rows, None]
     b_start, b_length = pairs.b_start_E[rows, None], pairs.b_length_E[rows, None]

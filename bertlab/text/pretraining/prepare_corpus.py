@@ -55,22 +55,11 @@ def prepare_corpus(
     """Tokenise documents in parallel and store them in `out`, or open `out` if it has a corpus with these settings.
 
     Args:
-        sources: files, directories and hub ids; see `find_shards`.
         vocabulary: a tokenizer, or a function that trains one on shards of the sources.
-        out: the directory of the corpus.
-        column: the column that contains the text.
-        seed: the seed of the order of documents.
-        workers: the number of processes that tokenise.
         weights: how many times an epoch of training uses the documents of each source; () for once each. The weights
             do not change the stored documents.
         invalid: "stop" at a row or file that cannot be used, or "skip" it, count it, and list it in
             `invalid_rows.jsonl`.
-        stream: whether to read hub data sets while they are downloaded, instead of downloading them first.
-        vocabulary_settings: the settings with which `vocabulary` trains a tokenizer.
-
-    Raises:
-        DataError: a source cannot be read, a row is invalid, or `out` contains other files or another corpus.
-        BertlabError: another process is preparing the same corpus.
     """
     out, sources = Path(out).absolute(), [str(source) for source in sources]
     weights = list(weights or [1.0] * len(sources))
@@ -102,7 +91,10 @@ def prepare_corpus(
     with _open_build_directory(out) as build_directory:
         tokenizer = vocabulary if isinstance(vocabulary, Tokenizer) else vocabulary(shards)
         start = time.monotonic()
-        job = TokenisationJob(tokenizer, build_directory, column, seed, invalid == "skip", _count_buckets(shards))
+        num_buckets = min(MAX_BUCKETS, -(-sum(shard.size for shard in shards) // BUCKET_BYTES))
+        if not all(shard.size for shard in shards):
+            num_buckets = MAX_BUCKETS  # the size of a stream is unknown, so assume that it is large
+        job = TokenisationJob(tokenizer, build_directory, column, seed, invalid == "skip", num_buckets)
         counts = _fill_buckets(job, shards, invalid_files, workers)
         if not counts.documents:
             raise _make_no_text_error(sources, counts.first_invalid)
@@ -118,12 +110,6 @@ def prepare_corpus(
 
 
 def _make_no_text_error(sources: list[str], errors: Sequence[DataError]) -> DataError:
-    """Make the error for sources without a single usable document.
-
-    Args:
-        sources: the sources.
-        errors: the errors of the files and rows of these sources.
-    """
     names = [make_printable(source) for source in sources]
     if not errors:
         return DataError("sources-without-text", sources=names)
@@ -160,16 +146,12 @@ def _compute_fingerprint(sources: list[str]) -> str:
 
 
 def _write_json(path: Path, facts: dict) -> None:
-    """Write a corpus.json, completely or not at all."""
     write_atomically(path, json.dumps(facts, indent=2, ensure_ascii=False))
 
 
 @contextmanager
 def _open_build_directory(out: Path) -> Iterator[Path]:
-    """Yield a directory that a `with` block fills; then rename it to `out`, or delete it if the block raised an error.
-
-    Only one process at a time can do this for the same `out`.
-    """
+    """Yield a directory that a `with` block fills; then rename it to `out`, or delete it after an error."""
     work_directory = out.with_name(out.name + ".building")
     with exclusive_lock(work_directory / ".lock", Message("lock-owner-corpus", path=out)):
         build_directory = work_directory / "corpus"
@@ -186,15 +168,7 @@ def _open_build_directory(out: Path) -> Iterator[Path]:
             shutil.rmtree(work_directory, ignore_errors=True)
 
 
-def _count_buckets(shards: list[Shard]) -> int:
-    """Return the number of buckets for the text of all shards."""
-    size = sum(shard.size for shard in shards)
-    # the size of a stream is unknown, so assume that it is large
-    return MAX_BUCKETS if any(not shard.size for shard in shards) else min(MAX_BUCKETS, -(-size // BUCKET_BYTES))
-
-
 def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list[DataError], workers: int) -> Counts:
-    """Tokenise all shards and write every document into its bucket."""
     total = Counts(invalid=len(invalid_files), first_invalid=invalid_files[:5])
     size = sum(shard.size for shard in shards)
     start = time.monotonic()
@@ -220,7 +194,6 @@ def _fill_buckets(job: TokenisationJob, shards: list[Shard], invalid_files: list
 
 
 def _format_invalid_row(error: DataError) -> str:
-    """Format the error of a row or file as a line of JSON."""
     params = error.params
     line = {"path": str(params.get("source", params.get("path"))), "row": params.get("row")}
     return json.dumps(line | {"reason": str(params.get("reason", error))}, ensure_ascii=False) + "\n"

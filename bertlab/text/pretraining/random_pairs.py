@@ -14,17 +14,11 @@ class RandomTokenizer:
     """The vocabulary size and the special token ids of a tokenizer, which are all that random sentence pairs need."""
 
     vocab_size: int
-    """The number of tokens."""
     pad_id: int = 0
-    """The id of [PAD]."""
     cls_id: int = 2
-    """The id of [CLS]."""
     sep_id: int = 3
-    """The id of [SEP]."""
     mask_id: int = 4
-    """The id of [MASK]."""
     special_ids: frozenset = frozenset(range(5))
-    """The ids of all special tokens."""
 
 
 @dataclass
@@ -32,13 +26,9 @@ class RandomPairs:
     """An endless source of batches of random token ids: sentence pairs of equal length, without padding."""
 
     tokenizer: RandomTokenizer
-    """The vocabulary size and the special token ids."""
     batch_size: int
-    """Pairs in a batch."""
     max_tokens: int
-    """Tokens in a pair."""
-    position: Position
-    """The index of the next batch, which is also the random seed of this batch."""
+    position: Position  # its `batch` is also the random seed of the next batch
 
     def update_progress(self, progress: float) -> bool:
         """Return False, because the length of the pairs does not change during training."""

@@ -28,25 +28,18 @@ class Position:
     """A position in the sentence pairs of a run."""
 
     epoch: int = 0
-    """The epoch, from 0."""
-    block: int = 0
-    """How many blocks of this epoch were already used."""
-    row: int = 0
-    """How many pairs of the current block were already used."""
-    has_long_pairs: bool = False
-    """Whether the pairs are the long pairs of the last part of a run (see `LongPairs`)."""
-    has_masks: bool = True
-    """Whether tokens are masked; False in the first part of a run with `pairs_only_share`."""
+    block: int = 0  # how many blocks of this epoch were already used
+    row: int = 0  # how many pairs of the current block were already used
+    has_long_pairs: bool = False  # whether the pairs are the long pairs of the last part of a run (see `LongPairs`)
+    has_masks: bool = True  # whether tokens are masked; False in the first part of a run with `pairs_only_share`
 
 
 @dataclass(frozen=True)
 class LongPairs:
     """Settings of the long pairs in the last part of a run, which train all position embeddings."""
 
-    max_tokens: int
-    """The maximum number of tokens in a long pair."""
-    share: float
-    """The share of the run that uses long pairs, 0 to 1."""
+    max_tokens: int  # the maximum number of tokens in a long pair
+    share: float  # the share of the run that uses long pairs, 0 to 1
 
 
 class PairSampler:
@@ -57,15 +50,8 @@ class PairSampler:
     one smaller batch.
 
     Args:
-        corpus: the prepared corpus.
-        tokenizer: the tokenizer of the corpus.
-        batch_size: the number of pairs in a batch, over all processes.
-        max_tokens: the maximum number of tokens in a pair, including [CLS] and [SEP].
-        seed: the seed of the pairs and of their order.
-        position: where to begin; None for the start of the first epoch.
         shard: (rank, number of processes). This process gets the pairs rank, rank + number of processes, ... of each
             batch; there may be none.
-        pair_objective: the sentence-pair objective.
         long_pairs: the long pairs of the last part of a run; None for no long pairs. A batch of long pairs has fewer
             pairs, but about as many tokens.
         prefetch_blocks: for how many blocks the pairs are made in advance, each block by one worker process; this
@@ -105,9 +91,6 @@ class PairSampler:
     def update_progress(self, progress: float) -> bool:
         """Switch to masks after the first part of the run, and to long pairs in the last part.
 
-        Args:
-            progress: the share of the run that is done, 0 to 1.
-
         Returns:
             Whether this call switched to masks or to long pairs. Long pairs begin with the next block.
         """
@@ -146,11 +129,9 @@ class PairSampler:
         return max(1, round(self.batch_size * self.max_tokens / self.long_pairs.max_tokens)), self.long_pairs.max_tokens
 
     def _next_block(self) -> Position:
-        """Return the start of the block after the current one."""
         return self._position_after(self.position)
 
     def _position_after(self, position: Position) -> Position:
-        """Return the start of the block after the one at a position."""
         if position.block + 1 < self.corpus.num_blocks:
             return replace(position, block=position.block + 1, row=0)
         return replace(position, epoch=position.epoch + 1, block=0, row=0)
@@ -174,7 +155,6 @@ class PairSampler:
         return position.epoch % self.mask_copies if self.mask_copies else position.epoch
 
     def _make_draw_arguments(self, position: Position) -> tuple:
-        """Return the arguments of `_draw_block` for the block at a position, except the corpus."""
         uses_long_pairs = position.has_long_pairs and self.long_pairs
         max_tokens = self.long_pairs.max_tokens if uses_long_pairs else self.max_tokens
         random_b_position = "any" if uses_long_pairs else self.random_b_position
@@ -197,7 +177,6 @@ class PairSampler:
         self._pending = pending
 
     def _assemble(self, documents: Documents, pairs: Pairs, rows: np.ndarray) -> PairBatch:
-        """Build a batch from some pairs of a block, with the keys of their masks."""
         _, max_tokens = self._get_batch_shape()
         inputs = assemble_inputs(documents, pairs, rows, self.tokenizer, max_tokens)
         # The key of a row depends only on its position in the data and on the seed.
@@ -208,8 +187,7 @@ class PairSampler:
         return PairBatch(inputs, key_B, torch.from_numpy(pairs.label_E[rows]))
 
 
-BlockPairs = tuple[Documents, Pairs, np.ndarray]
-"""The documents of a block, their pairs, and the order of the pairs."""
+BlockPairs = tuple[Documents, Pairs, np.ndarray]  # the documents of a block, their pairs, and the order of the pairs
 
 
 def _draw_block(
@@ -221,11 +199,6 @@ def _draw_block(
     pair_objective: PairObjectiveName,
     random_b_position: RandomBPosition,
 ) -> BlockPairs:
-    """Make random pairs from the block that has the index `index` in the order of an epoch.
-
-    Returns:
-        the documents of the block, their pairs, and the order of the pairs.
-    """
     block = int(np.random.default_rng([seed, epoch]).permutation(corpus.num_blocks)[index])
     documents = corpus.read_documents(block)
     rng = np.random.default_rng([seed, epoch, index])
@@ -239,12 +212,10 @@ _corpus: Corpus  # set only in worker processes
 
 
 def _start_worker(corpus: Corpus) -> None:
-    """Set up a worker process, which receives the corpus only once."""
     global _corpus
     worker_process.set_up()
     _corpus = corpus
 
 
 def _draw_in_worker(*arguments) -> BlockPairs:
-    """Call `_draw_block` with the corpus of this worker process and the other arguments."""
     return _draw_block(_corpus, *arguments)

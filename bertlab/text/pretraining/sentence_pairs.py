@@ -1,21 +1,15 @@
 """Sentence pairs for pre-training: which tokens are A, which are B, and whether B follows A.
 
-Pairs are made as in `create_pretraining_data.py` of google-research/bert, with two differences. Every epoch makes new
-pairs, and neither length nor source reveals the label: a model that sees only the lengths has an accuracy near 50 %.
-The rules are these:
+Pairs are made as in `create_pretraining_data.py` of google-research/bert, with two differences: every epoch makes new
+pairs, and neither length nor source reveals the label.
 
-- A random B comes from a document of the same source and has the length of the B that it replaces.
-- A chunk is the text of one pair. Sentences longer than half of a chunk's maximum length are split, and the pieces
-  count as sentences, so that every chunk has at least two. A single last sentence joins the chunk before it, or is left
-  out.
-- Sources with few documents, such as files with one text each, count as one source, because each such source offers too
-  few other documents.
-- With `random_b_position="same"`, a random B also comes from the same place of its document as the B that it replaces.
+- A random B comes from a document of the same source and has the length of the B that it replaces; sources with few
+  documents count as one. With `random_b_position="same"`, it also comes from the same place of its document.
+- A chunk is the text of one pair. Longer sentences than half a chunk are split, so that a chunk has two at least.
 - A document with one sentence is cut at a random place, and its random Bs are the ends of other such documents.
 
-Also supported, from papers after BERT: sentence-order prediction, which uses the same chunks (ALBERT, Lan et al. 2019,
-section 3.1), and inputs of one passage of consecutive sentences, without a sentence-pair objective (DOC-SENTENCES of
-RoBERTa, Liu et al. 2019, section 4.2).
+Also supported: sentence-order prediction (ALBERT, Lan et al. 2019, section 3.1), and passages without a sentence-pair
+objective (DOC-SENTENCES of RoBERTa, Liu et al. 2019, section 4.2).
 
 Shape legend: S sentences, D documents, E pairs (examples), G groups of documents.
 """
@@ -29,10 +23,10 @@ IS_NEXT, NOT_NEXT = 0, 1  # the labels of next-sentence prediction
 IN_ORDER, SWAPPED = 0, 1  # the labels of sentence-order prediction
 MIN_DOCUMENTS = 16  # sources with fewer documents share one pool from which random Bs come
 
+# next-sentence prediction, sentence-order prediction, or no sentence-pair objective
 PairObjectiveName = Literal["next", "order", "none"]
-"""Next-sentence prediction, sentence-order prediction, or no sentence-pair objective."""
+# where in its document a random B begins: anywhere, or at the same relative position as the B that it replaces
 RandomBPosition = Literal["any", "same"]
-"""Where in its document a random B begins: anywhere, or at the same relative position as the B that it replaces."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +34,11 @@ class Documents:
     """Consecutive documents of a prepared corpus, concatenated into one array."""
 
     tokens: np.ndarray
-    """The token ids of all documents."""
-    sentence_start: np.ndarray
-    """Where each sentence begins in `tokens`, and where the last one ends: S + 1 positions."""
+    sentence_start: np.ndarray  # where each sentence begins in `tokens`, and where the last one ends: S + 1 positions
     document_start: np.ndarray
     """Where each document begins in `sentence_start`, and where the last one ends: D + 1 positions."""
     source_D: np.ndarray
-    """The index of each document's source."""
-    original_D: np.ndarray
-    """An index that identifies each document; all copies of a document share it."""
+    original_D: np.ndarray  # an index that identifies each document; all copies of a document share it
 
     def __len__(self) -> int:
         return len(self.source_D)
@@ -80,19 +70,12 @@ class Pairs:
     """E sentence pairs, as positions in `Documents.tokens`."""
 
     a_start_E: np.ndarray
-    """Where A begins."""
     a_length_E: np.ndarray
-    """The number of tokens in A."""
     b_start_E: np.ndarray
-    """Where B begins."""
-    b_length_E: np.ndarray
-    """The number of tokens in B; 0 without a second sentence."""
-    label_E: np.ndarray
-    """`IS_NEXT` or `NOT_NEXT`; in sentence-order prediction, `IN_ORDER` or `SWAPPED`."""
-    document_a_E: np.ndarray
-    """The index of the document that A comes from."""
-    document_b_E: np.ndarray
-    """The index of the document that B comes from."""
+    b_length_E: np.ndarray  # the number of tokens in B; 0 without a second sentence
+    label_E: np.ndarray  # `IS_NEXT` or `NOT_NEXT`; in sentence-order prediction, `IN_ORDER` or `SWAPPED`
+    document_a_E: np.ndarray  # the index of the document that A comes from
+    document_b_E: np.ndarray  # the index of the document that B comes from
 
     def __len__(self) -> int:
         return len(self.label_E)
@@ -109,9 +92,6 @@ def make_pairs(
     """Cut every document into pairs that fill `max_tokens` with [CLS] A [SEP] B [SEP].
 
     Args:
-        documents: the documents to cut.
-        max_tokens: maximum length of a pair with [CLS] and both [SEP], in tokens.
-        rng: the random number generator.
         short_probability: the probability that all pairs of a document get the same random shorter length.
         pair_objective: the sentence-pair objective. "next": half of the pairs keep the B that follows A; the others get
             a B from another document of the same source, and the replaced B is used for the next pair. If there is no
@@ -204,10 +184,6 @@ def _find_candidates(original_D: np.ndarray, group_D: np.ndarray) -> list[np.nda
     """Find the documents that each document's random Bs may come from.
 
     These are the documents of its group. Groups with fewer than `MIN_DOCUMENTS` documents are combined into one.
-
-    Args:
-        original_D: the field of `Documents`.
-        group_D: the group of each document, by source and by whether it has one sentence.
     """
     _, first_copies = np.unique(original_D, return_index=True)
     count_G = np.bincount(group_D[first_copies])
@@ -276,16 +252,10 @@ def _draw_span(
     """Choose consecutive whole sentences of a document at random.
 
     Args:
-        cuts: where each sentence of the document begins, then where the document ends.
-        length: the number of tokens to choose.
         is_minimum: whether to choose at least `length` tokens, if the document has so many; if False, as close to
             `length` as possible.
-        rng: the random number generator.
         position: where to begin, as a share of the document; earlier if too little would follow. 1: the span ends
             with the document. None: anywhere.
-
-    Returns:
-        The position of the first token, and the position after the last.
     """
     # the index of the last sentence at which a span of this length can begin
     latest = max(0, int(cuts.searchsorted(cuts[-1] - length, side="right")) - 1)
@@ -306,10 +276,7 @@ def _draw_span(
 
 
 def _truncate(a: tuple[int, int], b: tuple[int, int], target: int, rng: np.random.Generator):
-    """Remove tokens from the longer span until both together have at most `target` tokens.
-
-    Each token is removed at random from the front or the back of its span.
-    """
+    """Remove tokens from the longer span until both together have at most `target` tokens."""
     length_a, length_b = a[1] - a[0], b[1] - b[0]
     excess = max(0, length_a + length_b - target)
     from_longer = min(excess, abs(length_a - length_b))  # tokens removed until both spans have the same length

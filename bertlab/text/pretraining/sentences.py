@@ -78,14 +78,7 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _is_continued(line: str, start: int, period: int, next_start: int) -> bool:
-    """Whether a sentence goes on after a period.
-
-    Args:
-        line: the line.
-        start: the index of the first character of the sentence.
-        period: the index of the period.
-        next_start: the index of the first character after the period and the space.
-    """
+    """Whether a sentence that begins at `start` goes on after the period; `next_start`: where the next word begins."""
     word = line[max(start, line.rfind(" ", start, period) + 1) : period].lstrip(_OPENING_MARKS)
     next_text = line[next_start : next_start + _NEXT_LENGTH].lstrip(_OPENING_MARKS)
     if not word or not next_text:

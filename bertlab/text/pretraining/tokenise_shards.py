@@ -7,7 +7,8 @@ first.
 Shape legend: D documents.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ import pyarrow as pa
 from bertlab.config.errors import DataError
 from bertlab.text.pretraining import worker_process
 from bertlab.text.pretraining.sentences import split_sentences
-from bertlab.text.readers.documents import Shard, Text, make_invalid_text_error, read_texts
+from bertlab.text.readers.documents import Shard, make_invalid_text_error, read_texts
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
@@ -34,20 +35,13 @@ class Counts:
     """Counts of a shard or of the whole corpus."""
 
     documents: int = 0
-    """The number of tokenised documents."""
     tokens: int = 0
-    """The number of tokens."""
     characters: int = 0
-    """The number of characters."""
-    bytes: int = 0
-    """The number of bytes of the text in UTF-8."""
-    invalid: int = 0
-    """The number of rows and files that could not be used and were left out."""
-    first_invalid: list[DataError] = field(default_factory=list)
-    """The errors of the first five of these rows and files."""
+    bytes: int = 0  # the number of bytes of the text in UTF-8
+    invalid: int = 0  # the number of rows and files that could not be used and were left out
+    first_invalid: list[DataError] = field(default_factory=list)  # the errors of the first five of these rows and files
 
     def add(self, other: "Counts") -> None:
-        """Add the counts of another shard."""
         for name in ("documents", "tokens", "characters", "bytes", "invalid"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first_invalid = (self.first_invalid + other.first_invalid)[:5]
@@ -58,17 +52,11 @@ class TokenisationJob:
     """The settings that every process needs."""
 
     tokenizer: Tokenizer
-    """The tokenizer."""
     build_directory: Path
-    """The directory in which the corpus is built."""
     column: str
-    """The column that holds the text."""
     seed: int
-    """The seed of the order of documents."""
     skip_invalid: bool
-    """Whether to skip invalid rows instead of stopping."""
     num_buckets: int
-    """The number of buckets, the files to which documents are assigned at random (see `prepare_corpus`)."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -91,23 +79,16 @@ class TokenisationJob:
         return "uint16" if self.tokenizer.vocab_size <= 1 << 16 else "int32"
 
     def make_bucket_path(self, index: int) -> str:
-        """Return the path of the file with the documents of the bucket that has this index."""
         return str(self.build_directory / f"bucket-{index}.arrow")
 
     def make_shard_path(self, index: int) -> str:
-        """Return the path of the file with the documents of the shard that has this index."""
         return str(self.build_directory / f"shard-{index}.arrow")
 
 
 def tokenise_shards(
     job: TokenisationJob, shards: list[Shard], workers: int
 ) -> Iterator[tuple[list[int], list[DataError], Counts]]:
-    """Tokenise all shards.
-
-    Yields:
-        For each shard, in order: the bucket of each record batch in its file, the errors of its invalid rows, and its
-        counts.
-    """
+    """Yield for each shard: the bucket of each record batch in its file, the errors of its invalid rows, its counts."""
     workers = max(1, min(workers, len(shards)))
     if workers == 1:
         _set_job(job)
@@ -124,33 +105,23 @@ _job: TokenisationJob  # the job of this process, see `_set_job`
 
 
 def _set_job(job: TokenisationJob) -> None:
-    """Set the job whose shards this process tokenises, so that it is not sent again with every shard."""
     global _job
     _job = job
 
 
 def _start_worker(job: TokenisationJob) -> None:
-    """Set up a worker process for a job."""
     worker_process.set_up()
     _set_job(job)
 
 
 def _tokenise_shard(indexed_shard: tuple[int, Shard]) -> tuple[list[int], list[DataError], Counts]:
-    """Tokenise one shard into a file of record batches.
-
-    Args:
-        indexed_shard: the index of the shard, and the shard.
-
-    Returns:
-        The bucket of each record batch in the file, the errors of invalid rows, and the counts.
-    """
     index, shard = indexed_shard
     rng = np.random.default_rng([_job.seed, index])
     counts, buckets, errors = Counts(), [], []
     documents: list[tuple[np.ndarray, list[int]]] = []
     buffered_tokens = 0
     with pa.OSFile(_job.make_shard_path(index), "wb") as sink, pa.ipc.new_stream(sink, _job.schema) as writer:
-        for batch in _batch_texts(read_texts(shard, _job.column)):
+        for batch in _group(read_texts(shard, _job.column), lambda text: len(text.text or ""), BATCH_ROWS):
             for text, (ids, lengths) in zip(batch, _tokenise_texts([text.text or "" for text in batch]), strict=True):
                 if not lengths:
                     error = make_invalid_text_error(shard, text)
@@ -170,17 +141,17 @@ def _tokenise_shard(indexed_shard: tuple[int, Shard]) -> tuple[list[int], list[D
     return buckets, errors, counts
 
 
-def _batch_texts(texts: Iterator[Text]) -> Iterator[list[Text]]:
-    """Group texts into lists of bounded size, so that memory depends on neither the number nor the length of texts."""
-    batch, num_characters = [], 0
-    for text in texts:
-        batch.append(text)
-        num_characters += len(text.text or "")
-        if len(batch) == BATCH_ROWS or num_characters >= BATCH_CHARACTERS:
-            yield batch
-            batch, num_characters = [], 0
-    if batch:
-        yield batch
+def _group(items: Iterable, count_characters: Callable, max_items: float = math.inf) -> Iterator[list]:
+    """Group items into lists of about `BATCH_CHARACTERS` characters and at most `max_items` items."""
+    group, num_characters = [], 0
+    for item in items:
+        group.append(item)
+        num_characters += count_characters(item)
+        if len(group) == max_items or num_characters >= BATCH_CHARACTERS:
+            yield group
+            group, num_characters = [], 0
+    if group:
+        yield group
 
 
 def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
@@ -198,21 +169,9 @@ def _tokenise_texts(texts: list[str]) -> Iterator[tuple[np.ndarray, list[int]]]:
         return
     for text in texts:
         sentence_ids = [
-            ids for group in _group_sentences(split_sentences(text)) for ids in _encode_sentences(group) if len(ids)
+            ids for group in _group(split_sentences(text), len) for ids in _encode_sentences(group) if len(ids)
         ]
         yield np.concatenate([np.zeros(0, _job.id_type), *sentence_ids]), list(map(len, sentence_ids))
-
-
-def _group_sentences(sentences: list[str]) -> Iterator[list[str]]:
-    """Group sentences into lists of about `BATCH_CHARACTERS` characters."""
-    group, num_characters = [], 0
-    for sentence in sentences:
-        group.append(sentence)
-        num_characters += len(sentence)
-        if num_characters >= BATCH_CHARACTERS:
-            yield group
-            group, num_characters = [], 0
-    yield group
 
 
 def _encode_sentences(sentences: list[str]) -> Iterator[np.ndarray]:

@@ -6,12 +6,9 @@ Importing the package registers the built-in formats; `registry.register` adds o
 from bertlab.text.readers import json_values, parquet, plain_text, tables
 from bertlab.text.readers.registry import register
 
-for _format in (
-    parquet.Parquet(),
-    json_values.JsonLines(),
-    json_values.Json(),
-    tables.CommaSeparated(),
-    tables.TabSeparated(),
-    plain_text.PlainText(),
-):
-    register(_format)
+register(parquet.Parquet())
+register(json_values.JsonLines())
+register(json_values.Json())
+register(tables.CommaSeparated())
+register(tables.TabSeparated())
+register(plain_text.PlainText())

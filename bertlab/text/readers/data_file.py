@@ -7,8 +7,9 @@ many times larger than the file, because such files may be made to exhaust memor
 import gzip
 import io
 import lzma
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,50 +28,38 @@ BUFFER_BYTES = 1 << 18  # size of the blocks that are read at once
 
 # the first bytes of a compressed file -> its compression
 MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst"}
-COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")  # the suffixes of compressed files
+OPENERS = {"gz": gzip.open, "xz": lzma.open, "zst": lambda path: pa.input_stream(str(path), "zstd")}
+COMPRESSED_SUFFIXES = (".gz", ".xz", ".zst")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The maximum size of the content of a file; reading more than that raises DataError."""
+    """The maximum size of the content of a file; reading more than that raises DataError. None: no limit."""
 
-    bytes: int | None = None
-    """Bytes after decompression; only compressed files are checked. None: no limit except `MAX_RATIO`."""
-    lines: int | None = None
-    """Lines, including empty ones, or rows if the format has no lines. None: no limit."""
+    bytes: int | None = None  # bytes after decompression; only compressed files are checked
+    lines: int | None = None  # lines, including empty ones, or rows if the format has no lines
 
 
 NO_LIMITS = Limits()
-UPLOAD_LIMITS = Limits(bytes=512 << 20, lines=1_000_000)
-"""Limits for files that visitors of the app upload."""
+UPLOAD_LIMITS = Limits(bytes=512 << 20, lines=1_000_000)  # for files that visitors of the app upload
 
 
 @dataclass(frozen=True)
 class DataFile:
     """A file of text or rows, possibly compressed."""
 
-    path: Path
-    """The path. Its suffix usually determines the format (see `registry.format_of`), but not the compression."""
+    path: Path  # its suffix usually determines the format (see `registry.format_of`), but not the compression
     limits: Limits = NO_LIMITS
-    """The maximum size of its content."""
 
     @cached_property
     def name(self) -> str:
-        """The path as messages show it."""
         return make_printable(self.path)
 
     @cached_property
     def size(self) -> int:
-        """Bytes on disk.
-
-        Raises:
-            DataError: the file cannot be read, or its name is not UTF-8.
-        """
-        self._check_name()
-        try:
-            return self.path.stat().st_size
-        except OSError as error:
-            raise DataError("file-unreadable", path=self.name, reason=error.strerror) from None
+        """Bytes on disk."""
+        with self._open_raw() as file:
+            return os.fstat(file.fileno()).st_size
 
     @cached_property
     def compression(self) -> str | None:
@@ -85,9 +74,13 @@ class DataFile:
         with self._open_decompressed() as file:
             return file.read(SAMPLE_BYTES)
 
+    def check_content(self) -> None:
+        """Raise DataError if the file is empty or has only white space."""
+        if not self.sample.strip() and len(self.sample) < SAMPLE_BYTES:
+            raise DataError("file-empty", path=self.name)
+
     @cached_property
     def is_utf_16(self) -> bool:
-        """Whether the content is UTF-16."""
         return encoding_of(self.sample[:4096]) == "utf-16"
 
     @cached_property
@@ -97,44 +90,46 @@ class DataFile:
 
     @property
     def is_seekable(self) -> bool:
-        """Whether reading can start at any byte: the file is neither compressed nor UTF-16."""
+        """Whether reading can start at any byte."""
         return self.compression is None and not self.is_utf_16
 
     def open(self) -> BinaryIO:
-        """Open the content as bytes: decompressed, and with UTF-16 converted to UTF-8. The stream supports seek() only
-        if `is_seekable`.
+        """Open the content as bytes: decompressed, and with UTF-16 converted to UTF-8.
 
-        Raises:
-            DataError: the data is damaged, or a compressed file is too large; raised while reading.
+        The stream supports seek() only if `is_seekable`; reading raises DataError if the data is damaged or too large.
         """
         if not self.is_utf_16:
             return self._open_decompressed()
-        return io.BufferedReader(_Utf8Stream(self._open_decompressed(), self.name), BUFFER_BYTES)
+        text = io.TextIOWrapper(self._open_decompressed(), "utf-16", newline="")
+
+        def read(size: int) -> bytes:
+            try:
+                return text.read(max(1, size // 4)).encode()  # at most four bytes per character
+            except UnicodeError as error:
+                raise DataError("file-not-utf-16", path=self.name, reason=first_line(error)) from None
+
+        return io.BufferedReader(_Stream(read, text.close), BUFFER_BYTES)
 
     def lines(self, start_byte: int = 0, end_byte: int | None = None) -> Iterator[bytes]:
-        """Yield the lines with their line ends; one longer than `MAX_ROW_BYTES` is cut after `MAX_ROW_BYTES` + 1 bytes.
-
-        Args:
-            start_byte: the byte at which to begin (seekable files only).
-            end_byte: the byte at which to end; a line that begins before it is still yielded as a whole.
-
-        Raises:
-            DataError: the data is damaged, or exceeds a limit.
-        """
+        """Yield the lines with their line ends; one longer than `MAX_ROW_BYTES` is cut one byte later."""
         num_lines, position = 0, start_byte
         with self.open() as file:
             if start_byte:
                 file.seek(start_byte)
             while (end_byte is None or position < end_byte) and (line := file.readline(MAX_ROW_BYTES + 1)):
-                position += len(line)
                 num_lines += 1
-                if self.limits.lines is not None and num_lines > self.limits.lines:
-                    raise DataError("file-too-many-lines", path=self.name, lines=self.limits.lines)
+                self.check_lines(num_lines)
+                position += len(line)
                 rest = line  # the part of the line that was read last
                 while len(rest) > MAX_ROW_BYTES and not rest.endswith(b"\n"):
                     rest = file.readline(MAX_ROW_BYTES + 1)
                     position += len(rest)
                 yield line
+
+    def check_lines(self, number: int) -> None:
+        """Raise DataError if a file may not have a line or row with this number."""
+        if self.limits.lines is not None and number > self.limits.lines:
+            raise DataError("file-too-many-lines", path=self.name, lines=self.limits.lines)
 
     def count_lines(self, end: int) -> int:
         """Count the lines in the first `end` bytes of a seekable file."""
@@ -142,78 +137,52 @@ class DataFile:
             sizes = (min(BUFFER_BYTES, end - offset) for offset in range(0, end, BUFFER_BYTES))
             return sum(file.read(size).count(b"\n") for size in sizes)
 
-    def _check_name(self) -> None:
-        """Raise DataError if the path cannot be written as UTF-8."""
+    def _open_raw(self) -> BinaryIO:
         if not is_unicode(str(self.path)):
             raise DataError("file-name-not-utf-8", path=self.name)
-
-    def _open_raw(self) -> BinaryIO:
-        """Open the bytes on disk, which may be compressed."""
-        self._check_name()
         try:
             return self.path.open("rb")
         except OSError as error:
             raise DataError("file-unreadable", path=self.name, reason=error.strerror) from None
 
     def _open_decompressed(self) -> BinaryIO:
-        """Open the content after decompression, in the encoding of the file."""
         if self.compression is None:
             return self._open_raw()
-        return io.BufferedReader(_DecompressedStream(self), BUFFER_BYTES)
+        stream = OPENERS[self.compression](self.path)
+        limit = max(MIN_CHECKED_BYTES, MAX_RATIO * self.size)
+        limit = limit if self.limits.bytes is None else min(limit, self.limits.bytes)
+        position = 0
+
+        def read(size: int) -> bytes:
+            nonlocal position
+            try:
+                data = stream.read(size)
+            except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException):
+                raise DataError("compressed-file-damaged", path=self.name, compression=self.compression) from None
+            position += len(data)
+            if position > limit:
+                id = "compressed-file-too-large" if limit == self.limits.bytes else "compression-ratio-too-high"
+                raise DataError(id, path=self.name, megabytes=limit >> 20)
+            return data
+
+        return io.BufferedReader(_Stream(read, stream.close), BUFFER_BYTES)
 
 
-class _DecompressedStream(io.RawIOBase):
-    """The content of a compressed file. Reading beyond its limits raises DataError."""
+class _Stream(io.RawIOBase):
+    """The bytes that a function returns when it is called with their maximum number."""
 
-    def __init__(self, file: DataFile):
-        self.file = file
-        openers = {"gz": gzip.open, "xz": lzma.open, "zst": lambda path: pa.input_stream(str(path), "zstd")}
-        self.stream = openers[file.compression](file.path)
-        ratio_limit = max(MIN_CHECKED_BYTES, MAX_RATIO * file.size)
-        content_limit = file.limits.bytes
-        # in bytes of the content: how many may still be read, and how many may be read in total
-        self.remaining = self.limit = ratio_limit if content_limit is None else min(ratio_limit, content_limit)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        try:
-            data = self.stream.read(len(buffer))
-        except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException):
-            raise DataError("compressed-file-damaged", path=self.file.name, compression=self.file.compression) from None
-        self.remaining -= len(data)
-        if self.remaining < 0:
-            id = "compressed-file-too-large" if self.limit == self.file.limits.bytes else "compression-ratio-too-high"
-            raise DataError(id, path=self.file.name, megabytes=self.limit >> 20)
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self.stream.close()
-        super().close()
-
-
-class _Utf8Stream(io.RawIOBase):
-    """The content of a UTF-16 file as UTF-8."""
-
-    def __init__(self, stream: BinaryIO, name: str):
-        self.text = io.TextIOWrapper(stream, "utf-16", newline="")
-        self.name = name
+    def __init__(self, read: Callable[[int], bytes], close: Callable[[], None]):
+        self._read, self._close = read, close
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
-        try:
-            data = self.text.read(max(1, len(buffer) // 4)).encode()  # at most four bytes per character
-        except UnicodeError as error:
-            raise DataError("file-not-utf-16", path=self.name, reason=first_line(error)) from None
+        data = self._read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
         if not self.closed:
-            self.text.close()
+            self._close()
         super().close()

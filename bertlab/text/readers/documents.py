@@ -23,33 +23,24 @@ from bertlab.text.readers.registry import FileFormat, Record, Section, find_suff
 
 SHARD_BYTES = 4 << 20  # the approximate number of bytes of a file in one shard
 HUB_ROWS = 1000  # the number of rows of a hub data set in one shard
-WITHOUT_TEXT = Message("row-without-text")  # the reason why an empty row is invalid
 
 
 class Text(NamedTuple):
     """The text of a row, or the reason why it has none."""
 
-    number: int
-    """The number of the row within its shard, from 1; see `Shard.row_number`."""
-    text: str | None
-    """The text; None for an invalid row."""
+    number: int  # the number of the row within its shard, from 1; see `Shard.row_number`
+    text: str | None  # None for an invalid row
     reason: Message | None
-    """Why an invalid row cannot be used."""
 
 
 @dataclass(frozen=True)
 class Shard(ABC):
     """A part of a source of text; one process reads it."""
 
-    path: str
-    """The file, or the id of the data set on the hub."""
-    label: str
-    """A short name of the source: the file's name up to the first "-" or ".", or the hub id without the owner, the
-    configuration and the revision."""
-    source: int
-    """The index of the source among all sources."""
-    size: int
-    """The approximate size in bytes; 0 if unknown."""
+    path: str  # the file, or the id of the data set on the hub
+    label: str  # the file's name up to the first "-" or ".", or the hub id without owner, configuration and revision
+    source: int  # the index of the source among all sources
+    size: int  # the approximate size in bytes; 0 if unknown
 
     @abstractmethod
     def rows(self, column: str) -> Iterator[Record]:
@@ -66,17 +57,16 @@ class Shard(ABC):
 
     def text_of(self, row: Record, column: str) -> Text:
         """Return the text of a row, or the reason why it has none."""
-        if row.reason is not None:
-            return Text(row.number, None, row.reason)
-        if column not in row.values:
-            names = shorten_names([*row.values])
-            return Text(row.number, None, Message("row-without-column", column=column, columns=names))
-        text = row.values[column]
-        if text is None or text == "":
-            return Text(row.number, None, WITHOUT_TEXT)
-        if not isinstance(text, str):
-            return Text(row.number, None, Message("row-value-not-text", column=column, type=json_type(text)))
-        return Text(row.number, text, None)
+        text, reason = None, row.reason
+        if reason is None and column not in row.values:
+            reason = Message("row-without-column", column=column, columns=shorten_names([*row.values]))
+        elif reason is None:
+            text = row.values[column]
+            if text is None or text == "":
+                reason = Message("row-without-text")
+            elif not isinstance(text, str):
+                reason = Message("row-value-not-text", column=column, type=json_type(text))
+        return Text(row.number, text if reason is None else None, reason)
 
 
 @dataclass(frozen=True)
@@ -84,13 +74,10 @@ class FileShard(Shard):
     """A section of a file."""
 
     format: FileFormat
-    """The format of the file."""
     section: Section
-    """The part of the file."""
 
     def rows(self, column: str) -> Iterator[Record]:
-        columns = [column] if self.format.has_columns else None
-        return self.format.read(_data_file(self.path), self.section, columns)
+        return self.format.read(_data_file(self.path), self.section, [column] if self.format.has_columns else None)
 
     def row_number(self, number: int) -> int:
         rows_before = self.section.rows_before
@@ -99,20 +86,17 @@ class FileShard(Shard):
         return number + rows_before
 
     def text_of(self, row: Record, column: str) -> Text:
-        if self.format.has_columns or row.reason is not None:
-            return super().text_of(row, column)
         # In a format without columns, a row has a single value, which is the text whatever `column` is.
-        return super().text_of(row, next(iter(row.values)))
+        has_column = self.format.has_columns or row.values is None
+        return super().text_of(row, column if has_column else next(iter(row.values)))
 
 
 @dataclass(frozen=True)
 class HubShard(Shard):
-    """Consecutive rows of a hub data set."""
+    """The rows from index `first` to `end` of a hub data set."""
 
     first: int
-    """The index of the first row in the data set."""
     end: int
-    """The index of the row that follows the last one of the shard."""
 
     def rows(self, column: str) -> Iterator[Record]:
         rows = _hub_rows(self.path, stream=False)
@@ -126,10 +110,8 @@ class HubShard(Shard):
 class StreamShard(Shard):
     """A shard of a hub data set that is streamed."""
 
-    index: int
-    """The index of this shard among those of the data set."""
+    index: int  # the index of this shard among those of the data set
     num_shards: int
-    """The number of shards of the data set."""
     kind: Literal["files", "rows"]
     """What one shard consists of: "files", one file of the data set; "rows", every n-th row, with n = `num_shards`."""
 
@@ -153,19 +135,10 @@ class StreamShard(Shard):
 def find_shards(
     sources: list[str], column: str = "text", stream: bool = False, workers: int = 1
 ) -> tuple[list[Shard], list[DataError]]:
-    """Find the shards of all sources, in order.
+    """Find the shards of all sources, in order, and the error of each file that cannot be used.
 
     Args:
-        sources: files of any registered format, plain or compressed, directories of such files, or hub ids
-            ("owner/name", optionally followed by ":configuration" and "@revision").
-        column: the column that holds the text.
         stream: stream hub data sets in at least `workers` shards instead of downloading them first.
-
-    Returns:
-        the shards, and an error for each file that cannot be used.
-
-    Raises:
-        DataError: a source does not exist, a hub data set has no such column, or a file has an unknown format.
     """
     if not sources:
         raise DataError("no-text-source")
@@ -184,11 +157,7 @@ def find_shards(
 
 
 def files_of(source: str) -> list[Path] | None:
-    """Return the files of a source, in order; None if it is a hub id.
-
-    Raises:
-        DataError: there is no such file, its format is unknown, or a directory has no files of a known format.
-    """
+    """Return the files of a source, in order; None if it is a hub id."""
     path = Path(source)
     if path.is_dir():
         entries = ((p, p.relative_to(path).parts) for p in path.rglob("*"))
@@ -205,11 +174,7 @@ def files_of(source: str) -> list[Path] | None:
 
 
 def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
-    """Read the texts of a shard. If the rest of a shard cannot be read, the last text is an invalid row.
-
-    Raises:
-        DataError: a hub data set cannot be opened.
-    """
+    """Read the texts of a shard. If the rest of a shard cannot be read, the last text is an invalid row."""
     number, is_open = 0, False
     try:
         for row in shard.rows(column):
@@ -224,7 +189,7 @@ def read_texts(shard: Shard, column: str = "text") -> Iterator[Text]:
 
 def make_invalid_text_error(shard: Shard, text: Text) -> DataError:
     """Make the error that names an invalid row of a shard."""
-    return make_row_error(shard.name, shard.row_number(text.number), text.reason or WITHOUT_TEXT)
+    return make_row_error(shard.name, shard.row_number(text.number), text.reason or Message("row-without-text"))
 
 
 def _data_file(path: str) -> DataFile:
@@ -238,12 +203,10 @@ def _data_file(path: str) -> DataFile:
 
 @lru_cache(maxsize=4)  # the next shard is usually of the same file, whose encoding is then not guessed again
 def _cached_data_file(path: str, size: int, modified: int) -> DataFile:
-    """Return a data file; its size and the time of its last change (ns) are only keys of the cache."""
     return DataFile(Path(path))
 
 
 def _file_shards(path: Path, source: int, column: str) -> list[Shard]:
-    """Cut a file into shards; `source` is the index of its source."""
     file = DataFile(path)
     if not file.size:
         raise DataError("file-empty", path=file.name)
@@ -254,7 +217,6 @@ def _file_shards(path: Path, source: int, column: str) -> list[Shard]:
 
 
 def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int) -> list[Shard]:
-    """Cut a hub data set into shards; `source` is the index of its source."""
     rows = _hub_rows(name, stream=stream)
     try:
         columns = rows.column_names or list(next(iter(rows), {}))
@@ -274,5 +236,4 @@ def _hub_shards(name: str, source: int, column: str, stream: bool, workers: int)
 
 @lru_cache(maxsize=4)
 def _hub_rows(name: str, stream: bool):
-    """Load the training split of a hub data set, or return it if it was loaded recently."""
     return hub.load(name, "train", stream)

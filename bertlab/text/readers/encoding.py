@@ -2,14 +2,13 @@
 
 import codecs
 
+from bertlab.config.languages import Message
+
 UTF_8 = "utf-8-sig"  # Python's name for UTF-8 with an optional byte order mark at the beginning
 
 
 def encoding_of(content: bytes) -> str:
-    """Guess the encoding of a file from its beginning; return the name that Python uses.
-
-    Returns:
-        "utf-8-sig"; "cp949", the default of Korean Excel and Notepad; or "utf-16", which Excel calls Unicode text.
+    """Guess the encoding of a file from its beginning: "utf-8-sig", "cp949" (Korean Excel) or "utf-16" (Excel).
 
     >>> encoding_of("비가 온다".encode("cp949")), encoding_of("비가 온다".encode()[:-1])
     ('cp949', 'utf-8-sig')
@@ -31,18 +30,17 @@ def encoding_of(content: bytes) -> str:
 
 
 def make_printable(text: object) -> str:
-    """Replace lone surrogates with "?", because no terminal or file can contain them.
-
-    >>> make_printable("a\\ud800b")
-    'a?b'
-    """
+    """Replace lone surrogates with "?", because no terminal or file can contain them."""
     return str(text).encode("utf-8", "replace").decode("utf-8")
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8, that is, has no lone surrogates.
-
-    >>> is_unicode("찻집"), is_unicode("\\ud800")
-    (True, False)
-    """
+    """Whether a text can be written as UTF-8, that is, has no lone surrogates."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
+    """Describe the byte that makes a row invalid in the encoding of the file."""
+    name = encoding.removesuffix("-sig").upper()
+    value = f"{error.object[error.start]:#04x}"
+    return Message("row-not-decodable", encoding=name, byte=error.start + 1, value=value)

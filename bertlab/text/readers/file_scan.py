@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertlab.config.errors import DataError
-from bertlab.text.readers.data_file import SAMPLE_BYTES, DataFile, Limits
+from bertlab.text.readers.data_file import DataFile, Limits
 from bertlab.text.readers.plain_text import TEXT_COLUMN, read_lines
 from bertlab.text.readers.registry import Record, Section, format_of
 from bertlab.text.readers.rows import format_cell
@@ -23,36 +23,30 @@ SAMPLE_ROWS, SAMPLE_CHARACTERS = 50, 500
 class FileScan:
     """The columns, the number of rows and the first rows of a file."""
 
-    columns: tuple[str, ...]
-    """The names of the columns; `TEXT_COLUMN` alone for plain text."""
-    num_rows: int
-    """The number of rows, including those that cannot be read."""
+    columns: tuple[str, ...]  # the names of the columns; `TEXT_COLUMN` alone for plain text
+    num_rows: int  # the number of rows, including those that cannot be read
     sample: tuple[dict, ...] = ()
     """The first rows that can be read, at most `SAMPLE_ROWS`; each is {column: the beginning of the value as text}."""
 
 
 def scan_file(path: Path) -> FileScan:
-    """Count the rows of a file and collect the names of its columns, without holding its rows in memory.
-
-    Raises:
-        DataError: the file cannot be read, is empty, or exceeds a limit of this module.
-    """
+    """Count the rows of a file and collect the names of its columns, without holding its rows in memory."""
     file = _open(path)
     if file.size > MAX_BYTES:
         raise DataError("file-job-too-large", path=file.name, megabytes=MAX_BYTES >> 20)
-    if not file.sample.strip() and len(file.sample) < SAMPLE_BYTES:
-        raise DataError("file-empty", path=file.name)
+    file.check_content()
     format = format_of(file)
     columns = dict.fromkeys((format.columns(file) or ()) if format.has_columns else (TEXT_COLUMN,))
     num_rows = num_invalid = num_characters = 0
     sample: list[dict] = []
     for record in read_records(path):
+        values = record.values or {}
         num_rows += 1
         num_invalid += record.values is None
-        columns.update(dict.fromkeys(record.values or ()))
-        if record.values and len(sample) < SAMPLE_ROWS:
-            sample.append({name: format_cell(value)[:SAMPLE_CHARACTERS] for name, value in record.values.items()})
-        num_characters += sum(len(value) for value in (record.values or {}).values() if isinstance(value, str))
+        columns.update(dict.fromkeys(values))
+        if values and len(sample) < SAMPLE_ROWS:
+            sample.append({name: format_cell(value)[:SAMPLE_CHARACTERS] for name, value in values.items()})
+        num_characters += sum(len(value) for value in values.values() if isinstance(value, str))
         if num_rows > MAX_ROWS:
             raise DataError("file-job-too-many-rows", path=file.name, limit=MAX_ROWS)
         if num_characters > MAX_CHARACTERS:
@@ -67,17 +61,12 @@ def scan_file(path: Path) -> FileScan:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the rows of a file in order. The record of an invalid row says why the row is invalid. Blank lines of plain
-    text are left out.
-
-    Raises:
-        DataError: the file as a whole cannot be read.
-    """
+    """Yield the rows of a file in order, invalid ones too. Blank lines of plain text are left out."""
     file = _open(path)
     format = format_of(file)
     yield from format.read(file, Section()) if format.has_columns else read_lines(file)
 
 
 def _open(path: Path) -> DataFile:
-    """Return the file with limits for reading it. More lines than rows are allowed, because lines may be blank."""
+    # More lines than rows are allowed, because lines may be blank.
     return DataFile(path, Limits(bytes=MAX_BYTES, lines=10 * MAX_ROWS))

@@ -13,32 +13,18 @@ def list_read_errors() -> tuple[type[Exception], ...]:
     """List the exceptions that `datasets` and its libraries raise for a damaged or unreachable data set."""
     import datasets  # imported here because it takes a second, and most programs load nothing from the hub
 
-    return (
-        OSError,
-        ValueError,
-        RuntimeError,
-        EOFError,
-        zlib.error,
-        pa.ArrowException,
-        httpx2.HTTPError,
-        datasets.exceptions.DatasetsError,
-    )
+    base_errors = (OSError, ValueError, RuntimeError, EOFError, zlib.error)
+    return (*base_errors, pa.ArrowException, httpx2.HTTPError, datasets.exceptions.DatasetsError)
 
 
 def load(name: str, split: str, streaming: bool = False):
-    """Load one split of a data set of the hub.
+    """Load one split of a data set of the hub as a `datasets.Dataset` or `datasets.IterableDataset`.
 
     Args:
         name: "owner/name", optionally followed by ":configuration" and "@revision".
-        split: the name of the split on the hub.
-        streaming: stream the rows instead of downloading the data set first.
-
-    Returns:
-        a `datasets.Dataset` or `datasets.IterableDataset`.
 
     Raises:
         NoSuchSplit: the data set has no such split.
-        DataError: there is no such data set, or the hub cannot be reached.
     """
     import datasets  # imported here for the same reason as in `list_read_errors`
 

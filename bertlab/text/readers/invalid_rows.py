@@ -6,22 +6,16 @@ from typing import Literal
 
 from bertlab.config.errors import BertlabError, DataError
 
-InvalidRowAction = Literal["stop", "skip"]
-"""What to do with an invalid row; see `InvalidRows.action`."""
+InvalidRowAction = Literal["stop", "skip"]  # what to do with an invalid row; see `InvalidRows.action`
 
 
 def make_row_error(source: object, row: int, reason: object, id: str | None = None) -> DataError:
     """Make the error for a row that cannot be used.
 
     Args:
-        source: the file or data set.
         row: the line where the row begins or, in a format without lines, the number of the row; both from 1.
         reason: a `Message` or an error that says what is wrong.
         id: the id that the row itself contains, if any.
-
-    >>> from bertlab.config.languages import Message
-    >>> str(make_row_error("a.jsonl", 1234, Message("row-without-text")))
-    'a.jsonl row 1,234: has no text'
     """
     if id is None:
         return DataError("invalid-row", source=source, row=row, reason=reason)
@@ -30,28 +24,15 @@ def make_row_error(source: object, row: int, reason: object, id: str | None = No
 
 @dataclass
 class InvalidRows:
-    """Receives the errors of invalid rows, and raises the first one or records all of them.
-
-    >>> invalid_rows = InvalidRows("skip", max_printed=0)
-    >>> from bertlab.config.languages import Message
-    >>> invalid_rows.report(make_row_error("a.csv", 3, Message("row-without-text")))
-    >>> len(invalid_rows)
-    1
-    """
+    """Receives the errors of invalid rows, and raises the first one or records all of them."""
 
     action: InvalidRowAction = "stop"
     """"stop" raises at the first invalid row; "skip" keeps every error and prints the first few to standard error."""
-    max_printed: int = 10
-    """How many errors "skip" prints; it keeps further ones without printing them."""
-    errors: list[BertlabError] = field(default_factory=list)
-    """The errors of the skipped rows, in order."""
+    max_printed: int = 10  # how many errors "skip" prints
+    errors: list[BertlabError] = field(default_factory=list)  # the errors of the skipped rows, in order
 
     def report(self, error: BertlabError) -> None:
-        """Raise or record the error of one row.
-
-        Raises:
-            DataError: `action` is "stop"; the message also names the flag that skips such rows.
-        """
+        """Raise or record the error of one row; a raised one also names the flag that skips such rows."""
         if self.action == "stop":
             raise DataError("invalid-row-stops", error=error)
         self.errors.append(error)

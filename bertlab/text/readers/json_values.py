@@ -4,13 +4,11 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
-from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import BUFFER_BYTES, MAX_ROW_BYTES, SAMPLE_BYTES, DataFile
-from bertlab.text.readers.encoding import is_unicode
-from bertlab.text.readers.registry import FileFormat, Record, Section
+from bertlab.text.readers.encoding import decoding_message, is_unicode
+from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file, find_line_end
 
 BLANK = b"\xef\xbb\xbf \t\r\n"  # bytes allowed before a value: a byte order mark and white space
 # Python type -> name of the same type in JSON
@@ -19,7 +17,8 @@ WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
 # Finds the end of a value without converting its integers; the conversion fails for integers with too many digits.
 LENIENT_DECODER = json.JSONDecoder(parse_int=len)
-TOO_LONG_INTEGER = Message("row-integer-too-long")  # the reason why a row with such an integer is invalid
+TOO_LONG = Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20)
+TOO_LONG_INTEGER = Message("row-integer-too-long")
 # If a literal, number or escape sequence is cut off at the end of a block, the error is within this many characters of
 # that end. The longest of these, an escaped surrogate pair, has 12 characters.
 MAX_CUT_OFF_CHARACTERS = 16
@@ -32,7 +31,7 @@ class JsonLines(FileFormat):
     requires_same_columns = False
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
-        return cut_at_lines(file, size) if file.is_seekable else super().sections(file, size)
+        return cut_file(file, size, find_line_end)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
         for number, line in enumerate(file.lines(section.start, section.end), 1):
@@ -40,53 +39,24 @@ class JsonLines(FileFormat):
                 yield parse_line(number, line, file.encoding)
 
 
-class Json(FileFormat):
+class Json(JsonLines):
     """An array of objects, a single object over several lines, or JSON lines."""
 
     suffixes = (".json",)
-    requires_same_columns = False
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
-        return JSON_LINES.sections(file, size) if _is_json_lines(file) else super().sections(file, size)
+        return super().sections(file, size) if _is_json_lines(file) else FileFormat.sections(self, file, size)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
-        return JSON_LINES.read(file, section, columns) if _is_json_lines(file) else _read_values(file)
-
-
-JSON_LINES = JsonLines()  # reads the .json files that contain one object per line
-
-
-def cut_at_lines(file: DataFile, size: int) -> list[Section]:
-    """Split a seekable file into sections of about `size` bytes; each ends at the end of a line."""
-    starts = [0]
-    with file.open() as stream:
-        while starts[-1] + size < file.size:
-            stream.seek(starts[-1] + size - 1)
-            stream.readline()
-            starts.append(stream.tell())
-    return sections_between(starts, file.size)
-
-
-def sections_between(starts: list[int], size: int) -> list[Section]:
-    """Return the sections that begin at the given byte offsets.
-
-    Each section ends where the next one begins, and the last at the end of the file.
-
-    Args:
-        starts: byte offsets in ascending order; the last one may be the end of the file.
-        size: the size of the file in bytes.
-    """
-    ends = [*starts[1:], size] if starts[-1] < size else starts[1:]
-    edges = [starts[0], *ends]
-    return [Section(start, end, end - start) for start, end in pairwise(edges)]
+        return super().read(file, section) if _is_json_lines(file) else _read_values(file)
 
 
 def parse_line(number: int, line: bytes, encoding: str) -> Record:
     """Parse one line of JSON into a record."""
     if len(line) > MAX_ROW_BYTES:
-        return Record(number, None, Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20))
+        return Record(number, None, TOO_LONG)
     try:
-        return as_record(number, json.loads(line.decode(encoding)))
+        return _make_record(number, json.loads(line.decode(encoding)))
     except UnicodeDecodeError as error:
         return Record(number, None, decoding_message(error, encoding))
     except json.JSONDecodeError as error:
@@ -97,8 +67,12 @@ def parse_line(number: int, line: bytes, encoding: str) -> Record:
         return Record(number, None, TOO_LONG_INTEGER)
 
 
-def as_record(number: int, value: object) -> Record:
-    """Make a record from a JSON value; a value that is not an object is an invalid row."""
+def json_type(value: object) -> str:
+    """Return the JSON name of a value's type."""
+    return "null" if value is None else JSON_TYPES.get(type(value), type(value).__name__)
+
+
+def _make_record(number: int, value: object) -> Record:
     if not isinstance(value, dict):
         return Record(number, None, Message("row-not-an-object", type=json_type(value)))
     if not all(map(is_unicode, value)):
@@ -106,25 +80,8 @@ def as_record(number: int, value: object) -> Record:
     return Record(number, value)
 
 
-def json_type(value: object) -> str:
-    """Return the JSON name of a value's type.
-
-    >>> json_type([1]), json_type(None)
-    ('array', 'null')
-    """
-    return "null" if value is None else JSON_TYPES.get(type(value), type(value).__name__)
-
-
-def decoding_message(error: UnicodeDecodeError, encoding: str) -> Message:
-    """Describe the byte that makes a row invalid in the encoding of the file."""
-    name = encoding.removesuffix("-sig").upper()
-    value = f"{error.object[error.start]:#04x}"
-    return Message("row-not-decodable", encoding=name, byte=error.start + 1, value=value)
-
-
 def _is_json_lines(file: DataFile) -> bool:
-    """Whether a .json file has one value per line: it is not an array, has several lines, and its first line does not
-    look like the beginning of a longer value."""
+    """Whether a .json file has one value per line, by whether its first line looks like a whole value."""
     start = file.sample.lstrip(BLANK)
     if file.is_utf_16 or start[:1] == b"[":
         return False
@@ -138,73 +95,67 @@ def _is_json_lines(file: DataFile) -> bool:
 def _read_values(file: DataFile) -> Iterator[Record]:
     """Yield the elements of an array, or consecutive values, decoding the file in blocks."""
     decoder = codecs.getincrementaldecoder(file.encoding)()
-    text, position, number, in_array, at_end = "", 0, 0, False, False
+    text, position, at_end = "", 0, False
+
+    def read_block() -> bool:
+        """Append the next block to `text`; return whether there was one."""
+        nonlocal text, position, at_end
+        # The size of a block doubles while a value is incomplete, so a long value is parsed only a few times.
+        data = stream.read(max(BUFFER_BYTES, len(text)))
+        text, position, at_end = text[position:] + decoder.decode(data, final=not data), 0, not data
+        return not at_end
+
+    def skip_blank() -> str:
+        """Move to the next character that is not white space and return it; return "" at the end."""
+        nonlocal position
+        while True:
+            position = WHITE_SPACE.match(text, position).end()
+            if position < len(text) or not read_block():
+                return text[position : position + 1]
+
+    def read_value() -> object:
+        nonlocal position
+        while True:
+            try:
+                value, end = DECODER.raw_decode(text, position)
+            except json.JSONDecodeError as error:
+                is_at_block_end = error.pos > len(text) - MAX_CUT_OFF_CHARACTERS
+                if at_end or not (is_at_block_end or error.msg.startswith("Unterminated string")):
+                    raise
+                end = len(text)
+                if end - position > MAX_ROW_BYTES:
+                    raise OverflowError from None
+            except ValueError:  # an integer with too many digits
+                value, end = TOO_LONG_INTEGER, LENIENT_DECODER.raw_decode(text, position)[1]
+            if end < len(text) or at_end:
+                position = end
+                return value
+            read_block()  # the value is cut off, or is a number that may continue in the next block
+
+    number, is_array = 0, False
     with file.open() as stream:
-
-        def read_block() -> bool:
-            """Append the next block to `text`; return whether there was one."""
-            nonlocal text, position, at_end
-            # The size of a block doubles while a value is incomplete, so a long value is parsed only a few times.
-            data = stream.read(max(BUFFER_BYTES, len(text)))
-            text, position, at_end = text[position:] + decoder.decode(data, final=not data), 0, not data
-            return not at_end
-
-        def skip_blank() -> str:
-            """Move to the next character that is not white space and return it; return "" at the end."""
-            nonlocal position
-            while True:
-                position = WHITE_SPACE.match(text, position).end()
-                if position < len(text) or not read_block():
-                    return text[position : position + 1]
-
         try:
             if skip_blank() == "[":
-                in_array, position = True, position + 1
+                is_array, position = True, position + 1
                 if skip_blank() == "]":
                     return
-            while skip_blank() or in_array:
-                try:
-                    value, end = DECODER.raw_decode(text, position)
-                    if end == len(text) and not at_end:  # a number may continue in the next block
-                        read_block()
-                        continue
-                except json.JSONDecodeError as error:
-                    is_at_block_end = error.pos > len(text) - MAX_CUT_OFF_CHARACTERS
-                    is_cut_off = (error.msg.startswith("Unterminated string") or is_at_block_end) and not at_end
-                    if is_cut_off and len(text) - position <= MAX_ROW_BYTES:
-                        read_block()
-                        continue
-                    too_long = Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20)
-                    not_json = Message("row-not-json", reason=error.msg)
-                    yield _unreadable_row(number + 1, too_long if is_cut_off else not_json, in_array)
-                    return
-                except DataError:  # this is a `ValueError` too, but comes from reading the file
-                    raise
-                except ValueError:  # an integer with too many digits
-                    value, end = TOO_LONG_INTEGER, LENIENT_DECODER.raw_decode(text, position)[1]
-                number, position = number + 1, end
-                if file.limits.lines is not None and number > file.limits.lines:
-                    raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)
-                yield Record(number, None, value) if value is TOO_LONG_INTEGER else as_record(number, value)
-                if in_array:
-                    separator = skip_blank()
-                    position += 1
+            while skip_blank() or is_array:
+                value, number = read_value(), number + 1
+                file.check_lines(number)
+                yield Record(number, None, value) if value is TOO_LONG_INTEGER else _make_record(number, value)
+                if is_array:
+                    separator, position = skip_blank(), position + 1
                     if separator == "]":
                         return
                     if separator != ",":
-                        yield _unreadable_row(
-                            number + 1, Message("row-not-json", reason="Expecting ',' or ']'"), in_array
-                        )
-                        return
+                        raise json.JSONDecodeError("Expecting ',' or ']'", text, position - 1)
+            return
         except UnicodeDecodeError as error:
-            yield _unreadable_row(number + 1, decoding_message(error, file.encoding), in_array)
+            reason = decoding_message(error, file.encoding)
+        except json.JSONDecodeError as error:
+            reason = Message("row-not-json", reason=error.msg)
         except RecursionError:
-            yield _unreadable_row(number + 1, Message("row-json-too-deep"), in_array)
-
-
-def _unreadable_row(number: int, reason: Message, in_array: bool) -> Record:
-    """Make the record of an invalid value, at which reading stops.
-
-    In an array, the reason in the record says that later rows are lost.
-    """
-    return Record(number, None, Message("rows-after-unreadable", reason=reason) if in_array else reason)
+            reason = Message("row-json-too-deep")
+        except OverflowError:
+            reason = TOO_LONG
+        yield Record(number + 1, None, Message("rows-after-unreadable", reason=reason) if is_array else reason)

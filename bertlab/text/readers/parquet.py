@@ -6,10 +6,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import pyarrow as pa
+
 from bertlab.config.errors import DataError, first_line
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import DataFile
-from bertlab.text.readers.json_values import decoding_message
+from bertlab.text.readers.encoding import decoding_message
 from bertlab.text.readers.registry import FileFormat, Record, Section
 from bertlab.text.readers.tables import check_repeated_columns
 
@@ -30,32 +32,31 @@ class Parquet(FileFormat):
         with _open_parquet(file) as parquet:
             check_repeated_columns(file.name, parquet.schema_arrow.names, [column])
             column_type = parquet.schema_arrow.field(column).type
-        if not _is_text(column_type):
+        value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
+        if str(value_type) not in ("string", "large_string", "string_view"):
             raise DataError("corpus-column-not-text", path=file.name, column=column, type=str(column_type))
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
         if file.compression is not None:
             return super().sections(file, size)
-        with _open_parquet(file) as parquet:
-            groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
         sections, rows_before = [], 0
-        for i, group in enumerate(groups):
-            sections.append(Section(i, i + 1, group.total_byte_size, rows_before))
-            rows_before += group.num_rows
+        with _open_parquet(file) as parquet:
+            for i in range(parquet.num_row_groups):
+                group = parquet.metadata.row_group(i)
+                sections.append(Section(i, i + 1, group.total_byte_size, rows_before))
+                rows_before += group.num_rows
         return sections
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
         number = 1
         with _open_parquet(file) as parquet:
             check_repeated_columns(file.name, parquet.schema_arrow.names, columns)
-            groups = range(section.start, parquet.num_row_groups if section.end is None else section.end)
-            for group in groups:
+            for group in range(section.start, parquet.num_row_groups if section.end is None else section.end):
                 metadata = parquet.metadata.row_group(group)
                 batch_rows = min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(1, metadata.total_byte_size))
                 for batch in parquet.iter_batches(max(1, batch_rows), row_groups=[group], columns=columns):
                     for record in _read_records(batch, number):
-                        if file.limits.lines is not None and record.number > file.limits.lines:
-                            raise DataError("file-too-many-lines", path=file.name, lines=file.limits.lines)
+                        file.check_lines(record.number)
                         yield record
                     number += len(batch)
 
@@ -84,25 +85,10 @@ def _class_names(feature: object) -> tuple[str, ...]:
     return tuple(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else ()
 
 
-def _is_text(column_type) -> bool:
-    """Whether a column of this Arrow type contains strings."""
-    import pyarrow as pa
-
-    value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
-    return any(
-        is_text(value_type) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    )
-
-
 @contextmanager
 def _open_parquet(file: DataFile) -> Iterator:
-    """Open a file with pyarrow; a file that is compressed as a whole is first unpacked into a temporary file.
-
-    Raises:
-        DataError: the file is not Parquet, or its data is damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet
+    """Open a file with pyarrow; a file that is compressed as a whole is first unpacked into a temporary file."""
+    import pyarrow.parquet  # imported here because most files have other formats
 
     with tempfile.TemporaryFile() if file.compression else file.open() as source:
         if file.compression:
@@ -120,16 +106,12 @@ def _open_parquet(file: DataFile) -> Iterator:
 def _read_records(batch, first_number: int) -> Iterator[Record]:
     """Yield the rows of a batch, numbered from `first_number`; if a value cannot be read, read the rows one by one."""
     try:
-        rows = batch.to_pylist()
+        yield from (Record(number, row) for number, row in enumerate(batch.to_pylist(), first_number))
     except (ValueError, OverflowError):  # bytes that are not UTF-8, dates beyond year 9999
-        for i in range(len(batch)):
-            yield _read_record(batch.slice(i, 1), first_number + i)
-        return
-    yield from (Record(first_number + i, row) for i, row in enumerate(rows))
+        yield from (_read_record(batch.slice(i, 1), first_number + i) for i in range(len(batch)))
 
 
 def _read_record(batch, number: int) -> Record:
-    """Read the only row of a batch; the row is invalid if one of its values cannot be read."""
     values = {}
     for column, array in zip(batch.schema.names, batch.columns, strict=True):
         try:

@@ -1,6 +1,5 @@
 """Recognise a table that a visitor has pasted into the app, and read it as CSV or TSV."""
 
-import csv
 import io
 import re
 from collections.abc import Container, Sequence
@@ -11,10 +10,10 @@ from bertlab.text.readers.encoding import UTF_8
 from bertlab.text.readers.invalid_rows import make_row_error
 from bertlab.text.readers.rows import Rows
 from bertlab.text.readers.tables import (
+    TableRow,
     check_repeated_columns,
     has_quoted_fields,
     make_records,
-    make_table_reader,
     name_blank_columns,
     split_rows,
 )
@@ -25,20 +24,11 @@ COLUMN_NAME = re.compile(r"\s*([\w(][\w .()/-]*(?<!\.))?\s*")
 
 
 def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:
-    """Parse a pasted table.
+    """Parse a pasted table; None if the text is not a table. An error names the damaged line.
 
     A table begins with a line of column names, at least one of which is in `known_columns`; a blank name is replaced
     with the column's number. Without such a line, lines with the same number of tabs make a table whose columns are
     named by number. Commas alone do not make a table, because sentences contain them.
-
-    Args:
-        known_columns: column names in lower case; a header has at least one of them.
-
-    Returns:
-        the rows; None if the text is not a table.
-
-    Raises:
-        DataError: the table is damaged or has no rows; the message names the damaged line.
 
     >>> parse_pasted_table("Good, I think.\\nBad, I fear.", {"text"}) is None
     True
@@ -48,40 +38,33 @@ def parse_pasted_table(text: str, known_columns: Container[str]) -> Rows | None:
     text = text.strip("\r\n")
     first_line = text.partition("\n")[0]
     delimiter = "," if "," in first_line and "\t" not in first_line else "\t"
-    rows, is_readable = _split_fields(text, delimiter)
-    if not rows or (is_readable and len(rows) == 1):
+    rows = _split_text(text, delimiter, delimiter == ",")
+    lengths = [len(fields) for _, fields, _ in rows]
+    is_readable = all(reason is None for *_, reason in rows)
+    if not rows or not lengths[0] or (is_readable and len(rows) == 1):
         return None
-    first_row = rows[0]
-    is_rectangular = is_readable and len({*map(len, rows)}) == 1
+    first_row = rows[0][1]
+    is_rectangular = is_readable and len(set(lengths)) == 1
     has_known_column = any(name.strip().lower() in known_columns for name in first_row)
     has_header = has_known_column and all(map(COLUMN_NAME.fullmatch, first_row))
     # After a header with several columns, a damaged table or one with rows of different lengths is parsed too, so that
     # an error names the line.
-    if has_header and (
-        is_rectangular or (len(first_row) > 1 and (not is_readable or len(first_row) in map(len, rows[1:])))
-    ):
+    may_be_damaged = len(first_row) > 1 and (not is_readable or len(first_row) in lengths[1:])
+    if has_header and (is_rectangular or may_be_damaged):
         return _read_table(text, delimiter, name_blank_columns([name.strip() for name in first_row]), skip=1)
     if delimiter == "\t" and is_rectangular and len(first_row) > 1:
         return _read_table(text, delimiter, name_blank_columns([""] * len(first_row)), skip=0)
     return None
 
 
-def _split_fields(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
-    """Return the rows of a table up to the first that cannot be read, and whether all of them can be read."""
-    rows: list[list[str]] = []
-    try:
-        for fields in filter(None, make_table_reader(io.StringIO(text, newline=""), delimiter, delimiter == ",")):
-            rows.append(fields)
-    except csv.Error:
-        return rows, False
-    return rows, True
+def _split_text(text: str, delimiter: str, quoted: bool) -> list[TableRow]:
+    return list(split_rows(io.StringIO(text, newline=""), delimiter, quoted))
 
 
 def _read_table(text: str, delimiter: str, columns: Sequence[str], skip: int) -> Rows:
     """Read all rows of a table except the first `skip`."""
     check_repeated_columns(PASTED_TABLE_NAME, columns, None)
-    quoted = delimiter == "," or has_quoted_fields(text)
-    rows = list(split_rows(io.StringIO(text, newline=""), delimiter, quoted))[skip:]
+    rows = _split_text(text, delimiter, delimiter == "," or has_quoted_fields(text))[skip:]
     values: list[dict] = []
     for record in make_records(rows, columns, None, UTF_8):
         if record.reason is not None:

@@ -1,16 +1,12 @@
-"""Read plain text: a blank line ends a document.
-
-A document of more than `DOCUMENT_BYTES` is cut at the end of a line. A line of more than `DOCUMENT_BYTES` is cut
-between words.
-"""
+"""Read plain text: a blank line ends a document."""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import MAX_ROW_BYTES, DataFile
-from bertlab.text.readers.json_values import decoding_message, sections_between
-from bertlab.text.readers.registry import FileFormat, Record, Section
+from bertlab.text.readers.encoding import decoding_message
+from bertlab.text.readers.json_values import TOO_LONG
+from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file
 
 TEXT_COLUMN = "text"  # the name of the only column
 DOCUMENT_BYTES = 1 << 20  # maximum size of a document; a longer one is cut into several documents
@@ -26,78 +22,58 @@ class PlainText(FileFormat):
         return (TEXT_COLUMN,)
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
-        if not file.is_seekable:
-            return super().sections(file, size)
-        starts = [0]
-        with file.open() as stream:
-            while starts[-1] + size < file.size:
-                starts.append(_find_next_document(stream, starts[-1] + size))
-        return sections_between(starts, file.size)
+        return cut_file(file, size, _find_next_document)
 
     def read(self, file: DataFile, section: Section, columns: Sequence[str] | None = None) -> Iterator[Record]:
-        line_index = first_index = 0  # the indices of the current line and of the first line of the document
-        parts, size = [], 0  # the lines of the document, and their size in bytes
-
-        def make_record() -> Record:
-            content = b"".join(parts)
-            try:
-                text = content.decode(file.encoding).replace("\r\n", "\n").rstrip("\n")
-            except UnicodeDecodeError as error:
-                return Record(first_index + 1, None, decoding_message(error, file.encoding))
-            return Record(first_index + 1, {TEXT_COLUMN: text})
-
+        line_number = first_number = 1  # of the current line and of the first line of the document
+        document = bytearray()
         with file.open() as stream:
             if section.start:
                 stream.seek(section.start)
             remaining = None if section.end is None else section.end - section.start
             for line in _read_line_parts(stream, remaining):
-                if line.strip():
-                    first_index = first_index if parts else line_index
-                    parts.append(line)
-                    size += len(line)
-                ends_line = line.endswith(b"\n")
-                if parts and (not line.strip() or not ends_line or size >= DOCUMENT_BYTES):
-                    yield make_record()
-                    parts, size = [], 0
-                line_index += ends_line
-            if parts:
-                yield make_record()
+                is_blank, ends_line = not line.strip(), line.endswith(b"\n")
+                if not is_blank:
+                    first_number = first_number if document else line_number
+                    document += line
+                if document and (is_blank or not ends_line or len(document) >= DOCUMENT_BYTES):
+                    yield _make_record(first_number, document, file.encoding)
+                    document = bytearray()
+                line_number += ends_line
+            if document:
+                yield _make_record(first_number, document, file.encoding)
 
 
 def read_lines(file: DataFile) -> Iterator[Record]:
     """Yield a record for each line of a file, except for blank lines; the record has the number of the line."""
     for number, line in enumerate(file.lines(), 1):
-        if not line.strip():
-            continue
-        if len(line) > MAX_ROW_BYTES:
-            yield Record(number, None, Message("row-too-long", megabytes=MAX_ROW_BYTES >> 20))
-            continue
-        try:
-            yield Record(number, {TEXT_COLUMN: line.decode(file.encoding).rstrip("\r\n")})
-        except UnicodeDecodeError as error:
-            yield Record(number, None, decoding_message(error, file.encoding))
+        if line.strip():
+            is_too_long = len(line) > MAX_ROW_BYTES
+            yield Record(number, None, TOO_LONG) if is_too_long else _make_record(number, line, file.encoding)
 
 
-def _find_next_document(stream: BinaryIO, offset: int) -> int:
-    """Return the byte at which the first document after byte `offset` of a seekable stream begins."""
-    stream.seek(offset - 1)
-    position = offset - 1
-    lines = _read_line_parts(stream, None)
-    position += len(next(lines, b""))
-    for line in lines:
+def _make_record(number: int, content: bytes | bytearray, encoding: str) -> Record:
+    try:
+        return Record(number, {TEXT_COLUMN: content.decode(encoding).replace("\r\n", "\n").rstrip("\n")})
+    except UnicodeDecodeError as error:
+        return Record(number, None, decoding_message(error, encoding))
+
+
+def _find_next_document(stream: BinaryIO, start: int, size: int) -> int:
+    """Return the byte at which the first document after byte `start + size` begins; see `cut_file`."""
+    offset = start + size
+    position = stream.seek(offset - 1)
+    for index, line in enumerate(_read_line_parts(stream, None)):
         position += len(line)
-        if not line.strip() or position >= offset + DOCUMENT_BYTES:
+        if index and (not line.strip() or position >= offset + DOCUMENT_BYTES):
             break
     return position
 
 
 def _read_line_parts(stream: BinaryIO, remaining: int | None) -> Iterator[bytes]:
-    """Yield the lines of a stream; those longer than `DOCUMENT_BYTES` are cut into parts.
+    """Yield the lines in the next `remaining` bytes (None: all); those longer than `DOCUMENT_BYTES` are cut into parts.
 
     They are cut after a space or, without one, anywhere except within a UTF-8 character.
-
-    Args:
-        remaining: the number of bytes that may be read; None for all.
     """
     rest = b""  # what was cut off from the line that was yielded last
     while remaining is None or remaining > 0:

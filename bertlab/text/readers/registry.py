@@ -5,40 +5,37 @@ upload field then accepts the format, plain or compressed (.gz, .xz, .zst).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import COMPRESSED_SUFFIXES, DataFile
 from bertlab.text.readers.encoding import make_printable
 
+MAX_SHOWN = 40  # the maximum number of names in a message, and of characters of each name
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """A row of a file, or the reason why it is invalid."""
 
-    number: int
-    """The line where the row begins, or the row's number if the format has no lines; from 1 in each section."""
-    values: dict[str, object] | None
-    """The values by column; None for an invalid row."""
+    number: int  # the line where the row begins, or the row's number if the format has no lines; from 1 in each section
+    values: dict[str, object] | None  # the values by column; None for an invalid row
     reason: Message | None = None
-    """Why an invalid row cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of a file that can be read separately, so that several processes can share a large file."""
 
-    start: int = 0
-    """Where the section begins, in bytes or another unit of the format (row groups of Parquet)."""
-    end: int | None = None
-    """Where the section ends, in the same unit; None for the end of the file."""
-    size: int = 0
-    """The approximate size in bytes; 0 if unknown."""
-    rows_before: int | None = None
-    """The number of rows or lines before the section; None if the lines before byte `start` must be counted."""
+    start: int = 0  # where it begins, in bytes or another unit of the format (row groups of Parquet)
+    end: int | None = None  # where it ends, in the same unit; None for the end of the file
+    size: int = 0  # the approximate size in bytes; 0 if unknown
+    rows_before: int | None = None  # rows or lines before it; None if the lines before byte `start` must be counted
 
 
 class FileFormat(ABC):
@@ -68,20 +65,11 @@ class FileFormat(ABC):
         """Read the rows of a section, in order, one at a time; invalid rows are records with a reason.
 
         Args:
-            file: the file; `file.lines()` and `file.open()` decompress it.
-            section: the part to read; it is the whole file unless the format overrides `sections`.
             columns: the columns that are needed; None for all. Records may contain others too.
-
-        Raises:
-            DataError: the file as a whole cannot be read.
         """
 
     def columns(self, file: DataFile) -> tuple[str, ...] | None:
-        """Return the columns of a file without reading its rows; None if only the rows contain them.
-
-        Raises:
-            DataError: the file cannot be read.
-        """
+        """Return the columns of a file without reading its rows; None if only the rows contain them."""
         return None
 
     def check_text_column(self, file: DataFile, column: str) -> None:
@@ -91,12 +79,30 @@ class FileFormat(ABC):
             raise DataError("corpus-column-not-found", path=file.name, column=column, columns=shorten_names(names))
 
     def sections(self, file: DataFile, size: int) -> list[Section]:
-        """Cut a file into sections of about `size` bytes, in order. By default the whole file is one section.
-
-        Raises:
-            DataError: the file cannot be read.
-        """
+        """Cut a file into sections of about `size` bytes, in order. By default the whole file is one section."""
         return [Section(size=file.size, rows_before=0)]
+
+
+def cut_file(file: DataFile, size: int, find_cut: Callable[[BinaryIO, int, int], int]) -> list[Section]:
+    """Cut a text file into sections of about `size` bytes; a file that is not seekable is one section.
+
+    `find_cut` takes the open file, the byte where a section begins and `size`; it returns the byte where it ends.
+    """
+    if not file.is_seekable:
+        return [Section(size=file.size, rows_before=0)]
+    cuts = [0]
+    with file.open() as stream:
+        while cuts[-1] + size < file.size:
+            cuts.append(find_cut(stream, cuts[-1], size))
+    cuts += [file.size] if cuts[-1] < file.size else []
+    return [Section(start, end, end - start) for start, end in pairwise(cuts)]
+
+
+def find_line_end(stream: BinaryIO, start: int, size: int) -> int:
+    """Return where the line ends that contains byte `start + size`; see `cut_file`."""
+    stream.seek(start + size - 1)
+    stream.readline()
+    return stream.tell()
 
 
 _FORMATS: dict[str, FileFormat] = {}  # suffix -> format
@@ -105,8 +111,7 @@ _FORMATS: dict[str, FileFormat] = {}  # suffix -> format
 def register(format: FileFormat) -> None:
     """Add a file format; it replaces a format with the same suffixes.
 
-    Args:
-        format: an instance of a subclass; its class must be importable by name, because worker processes receive it.
+    Its class must be importable by name, because worker processes receive the format.
     """
     _FORMATS.update(dict.fromkeys(format.suffixes, format))
 
@@ -141,14 +146,7 @@ def find_suffix(path: str | Path) -> str | None:
 
 
 def format_of(file: DataFile, default: str | None = None) -> FileFormat:
-    """Return the format of a file by its suffix; Parquet is also recognised by its first bytes.
-
-    Args:
-        default: the suffix to assume for a file with an unknown suffix.
-
-    Raises:
-        DataError: the suffix is unknown and there is no default, or the file cannot be read.
-    """
+    """Return the format of a file by its suffix, or by `default`; Parquet is also recognised by its first bytes."""
     if file.size and file.sample.startswith(b"PAR1"):
         return _FORMATS[".parquet"]
     suffix = find_suffix(file.path) or default
@@ -157,17 +155,11 @@ def format_of(file: DataFile, default: str | None = None) -> FileFormat:
     return _FORMATS["." + suffix.split(".")[1]]
 
 
-MAX_SHOWN = 40  # the maximum number of names in a message, and of characters of each name
-
-
 def shorten_names(names: Sequence[str]) -> list[str]:
     """Shorten the names of columns or files for a message: printable, in one line, not too many and not too long.
 
-    Returns:
-        the names; ["-"] if there are none.
-
-    >>> shorten_names(("id", "a long name " * 9))
-    ['id', 'a long name a long name a long name a lo…']
+    >>> shorten_names(("id", "a long name " * 9)), shorten_names(())
+    (['id', 'a long name a long name a long name a lo…'], ['-'])
     """
     lines = [" ".join(make_printable(name).split()) for name in names]
     shortened = [line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}…" for line in lines[:MAX_SHOWN]]

@@ -12,26 +12,23 @@ import numpy as np
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers import parquet
-from bertlab.text.readers.data_file import NO_LIMITS, SAMPLE_BYTES, DataFile, Limits
+from bertlab.text.readers.data_file import NO_LIMITS, DataFile, Limits
 from bertlab.text.readers.encoding import is_unicode, make_printable
 from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.plain_text import read_lines
 from bertlab.text.readers.registry import Section, format_of, shorten_names
 
+# for a compressed file whose rows are held in memory
 COMPRESSED_LIMITS = Limits(bytes=2 << 30, lines=5_000_000)
-"""Limits for a compressed file whose rows are held in memory."""
 
 
 @dataclass(frozen=True)
 class Rows:
     """Rows with named columns."""
 
-    name: str | Message
-    """The name of the source in messages."""
-    columns: tuple[str, ...]
-    """The columns of all rows, in order of their first appearance."""
-    rows: list[dict]
-    """The rows; a row may lack columns."""
+    name: str | Message  # the name of the source in messages
+    columns: tuple[str, ...]  # the columns of all rows, in order of their first appearance
+    rows: list[dict]  # a row may lack columns
     label_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The label names of each column that contains label numbers, if the source stores such names."""
     skipped_numbers: frozenset[int] = frozenset()
@@ -51,8 +48,6 @@ class Rows:
     def first(self, count: int) -> "Rows":
         """Return the first `count` rows; skipped numbers that come after the last of these rows are left out.
 
-        If there are at most `count` rows, everything is returned unchanged.
-
         >>> rows = Rows("a", ("text",), [{"text": "Tea."}, {"text": "Rain."}], {}, frozenset({2, 4}))
         >>> len(rows.first(1)), rows.first(1).skipped_numbers, rows.first(2).skipped_numbers
         (1, frozenset(), frozenset({2, 4}))
@@ -64,34 +59,20 @@ class Rows:
         return replace(self, rows=self.rows[:count], skipped_numbers=skipped_numbers)
 
     def require_columns(self, columns: Iterable[str]) -> None:
-        """Check that these columns exist.
-
-        Raises:
-            DataError: one is missing; the message names the existing columns.
-        """
+        """Raise DataError if one of these columns is missing."""
         if missing := [column for column in columns if column not in self.columns]:
-            raise DataError(
-                "rows-column-not-found", source=self.name, column=missing, columns=shorten_names(self.columns)
-            )
+            names = shorten_names(self.columns)
+            raise DataError("rows-column-not-found", source=self.name, column=missing, columns=names)
 
     def find_label_column(self, names: Sequence[str], is_required: bool) -> str | None:
         """Find the first of these names that is a column, or a field of a column ("labels.label").
 
-        Args:
-            names: the names, the preferred one first.
-            is_required: whether a missing column is an error, as in training.
-
-        Returns:
-            the name; None if none of them is a column.
-
-        Raises:
-            DataError: none of them is a column, although `is_required`.
+        Without such a column, the result is None or, if `is_required`, a DataError.
         """
         column = next((name for name in names if {name, name.partition(".")[0]} & {*self.columns}), None)
         if column is None and is_required:
-            raise DataError(
-                "rows-label-not-found", source=self.name, column=names[0], columns=shorten_names(self.columns)
-            )
+            columns = shorten_names(self.columns)
+            raise DataError("rows-label-not-found", source=self.name, column=names[0], columns=columns)
         return column
 
 
@@ -102,26 +83,19 @@ def read_file(
     invalid_rows: InvalidRows | None = None,
     by_line: bool = False,
 ) -> Rows:
-    """Read all rows of a file.
+    """Read all rows of a file. An error names the file and the row.
 
     Args:
-        limits: the maximum size of the file's content. If None, `COMPRESSED_LIMITS` apply to a compressed file, and no
-            limits to any other.
         default: the suffix to assume for a file with an unknown suffix.
         invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
         by_line: whether each line of plain text is a row, and blank lines count as skipped rows; otherwise a row is a
             document, which ends at a blank line.
-
-    Raises:
-        DataError: the file is missing, damaged, empty or of an unknown format, or a row is invalid; the message names
-            the file and the row.
     """
     file = DataFile(Path(path), limits or NO_LIMITS)
     if limits is None and file.size and file.compression:
         file = DataFile(file.path, COMPRESSED_LIMITS)
     format = format_of(file, default)
-    if not file.sample.strip() and len(file.sample) < SAMPLE_BYTES:
-        raise DataError("file-empty", path=file.name)
+    file.check_content()
     header = format.columns(file)
     rows: list[dict] = []
     skipped: set[int] = set()
@@ -148,11 +122,7 @@ def read_file(
 
 
 def concatenate(name: str | Message, parts: Sequence[Rows]) -> Rows:
-    """Concatenate the rows of several files, which may have different columns.
-
-    >>> concatenate("train", [Rows("a", ("text",), [{"text": "1"}]), Rows("b", ("text", "label"), [])]).columns
-    ('text', 'label')
-    """
+    """Concatenate the rows of several files, which may have different columns."""
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     skipped: set[int] = set()
     rows_before = 0
@@ -187,16 +157,7 @@ def is_blank(value: object) -> bool:
 
 
 def row_id(row: dict, column: str | None, number: int) -> str:
-    """Return the id of a row: its value in a column or, if there is no such column, its number in the file minus 1.
-
-    Args:
-        row: the row.
-        column: the column of the ids; None if there is none.
-        number: the number of the row in the file, from 1. Ids that are made from it begin with 0.
-
-    Raises:
-        DataError: the cell is blank, or is not valid Unicode.
-    """
+    """Return the id of a row: its value in a column or, if there is no such column, its number (from 1) minus 1."""
     if column is None or column not in row:
         return str(number - 1)
     if is_blank(row[column]):
@@ -208,11 +169,7 @@ def row_id(row: dict, column: str | None, number: int) -> str:
 
 
 def format_text(value: object) -> str:
-    """Return a cell as text for a model: the result of `format_cell`, in NFC, the Unicode form of most vocabularies.
-
-    >>> len("\u1112\u1161\u11ab"), len(format_text("\u1112\u1161\u11ab"))
-    (3, 1)
-    """
+    """Return a cell as text for a model: the result of `format_cell`, in NFC, the Unicode form of most vocabularies."""
     return unicodedata.normalize("NFC", format_cell(value))
 
 

@@ -21,39 +21,19 @@ PART = re.compile(r"(.+)-(\d+)-of-(\d+)")
 def read_split(
     source: str | Path, split: str, limits: Limits | None = None, invalid_rows: InvalidRows | None = None
 ) -> Rows:
-    """Read one split of a data set.
-
-    Args:
-        source: a file, which is then the split; a directory with files for each split; or a hub id, "owner/name",
-            optionally followed by ":configuration" and "@revision".
-        limits: the maximum size of a file's content; see `read_file`.
-        invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
-
-    Raises:
-        DataError: the source or split does not exist, a file is damaged, a row is invalid, the files of the split have
-            different columns, or the hub cannot be reached.
-    """
-    if paths := find_split(source, split):
-        parts = [read_file(path, limits, invalid_rows=invalid_rows) for path in paths]
-        for path, part in zip(paths, parts, strict=True):
-            missing = [column for column in parts[0].columns if column not in part.columns]
-            if missing and format_of(DataFile(path)).requires_same_columns:
-                raise DataError(
-                    "part-column-not-found", path=part.name, column=shorten_names(missing), first=parts[0].name
-                )
-        return concatenate(split_name(source, split, paths), parts)
-    return read_hub_split(str(source), split)
-
-
-def read_hub_split(name: str, split: str) -> Rows:
-    """Read one split of a data set of the hub.
-
-    Raises:
-        DataError: there is no such data set or split, or the hub cannot be reached.
-    """
-    rows = hub.load(name, split)
-    label_names = {column: names for column, feature in rows.features.items() if (names := _class_names(feature))}
-    return Rows(f"{name} ({split})", tuple(rows.column_names), rows.to_list(), label_names)
+    """Read one split: a file, which is then the split, or a part of a directory or of a hub data set."""
+    paths = find_split(source, split)
+    if not paths:
+        rows = hub.load(str(source), split)
+        label_names = {column: names for column, feature in rows.features.items() if (names := _class_names(feature))}
+        return Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list(), label_names)
+    parts = [read_file(path, limits, invalid_rows=invalid_rows) for path in paths]
+    for path, part in zip(paths, parts, strict=True):
+        missing = [column for column in parts[0].columns if column not in part.columns]
+        if missing and format_of(DataFile(path)).requires_same_columns:
+            names = shorten_names(missing)
+            raise DataError("part-column-not-found", path=part.name, column=names, first=parts[0].name)
+    return concatenate(split_name(source, split, paths), parts)
 
 
 def split_name(source: str | Path, split: str, paths: Sequence[Path]) -> str:
@@ -69,8 +49,7 @@ def find_split(source: str | Path, split: str) -> tuple[Path, ...]:
     text file is used only if there is no other file.
 
     Raises:
-        DataError: no file or several files match, one of the parts is missing, or the source is neither a file nor a
-            directory nor a hub id.
+        NoSuchSplit: no file of the directory matches.
     """
     if not str(source):
         raise DataError("task-without-hub-data")
@@ -82,9 +61,8 @@ def find_split(source: str | Path, split: str) -> tuple[Path, ...]:
             matching = [p for p in matching if not find_suffix(p).startswith(".txt")] or matching
             if matching:
                 return _check_parts(source, split, matching)
-        raise NoSuchSplit(
-            "split-not-found", source=make_printable(source), split=split, files=shorten_names([p.name for p in files])
-        )
+        names = shorten_names([p.name for p in files])
+        raise NoSuchSplit("split-not-found", source=make_printable(source), split=split, files=names)
     if path.exists():
         return (path,)
     if find_suffix(path) or not hub.is_hub_id(str(source)):
@@ -93,11 +71,7 @@ def find_split(source: str | Path, split: str) -> tuple[Path, ...]:
 
 
 def has_split(source: str | Path, split: str) -> bool:
-    """Whether a directory or a hub data set has a split; False for a file, which is not divided into splits.
-
-    Raises:
-        DataError: several files of a directory match, there is no such source, or the hub cannot be reached.
-    """
+    """Whether a directory or a hub data set has a split; False for a file, which is not divided into splits."""
     try:
         if not find_split(source, split):
             hub.load(str(source), split)
@@ -107,14 +81,10 @@ def has_split(source: str | Path, split: str) -> bool:
 
 
 def available_splits(source: str | Path, splits: Sequence[str], usual_name: str) -> tuple[str, ...]:
-    """Return the splits of a task that exist in a source.
+    """Return the splits of a task that exist in a source; for a file, the first of `splits`, whatever its name.
 
     Args:
-        splits: the names of the splits in the task, such as ("validation_matched", "validation_mismatched").
         usual_name: the usual name of the split, which is tried if a directory or data set has none of `splits`.
-
-    Returns:
-        the splits; () if the source has none of them. For a file, the first of `splits`, whatever the name of the file.
     """
     if Path(source).is_file():
         return tuple(splits[:1])
@@ -129,7 +99,6 @@ def _class_names(feature: object) -> tuple[str, ...]:
 
 
 def _strip_suffix(path: Path) -> str:
-    """Return the name of a file in lower case, without the suffixes of its format and compression."""
     return path.name.lower().removesuffix(find_suffix(path))
 
 
@@ -147,13 +116,11 @@ def _check_parts(source: str | Path, split: str, files: Sequence[Path]) -> tuple
         return tuple(files)
     ((_, count),) = groups
     if missing := set(range(int(count))) - set(numbers):
-        raise DataError(
-            "split-part-not-found", source=make_printable(source), split=split, part=min(missing), parts=int(count)
-        )
+        part = min(missing)
+        raise DataError("split-part-not-found", source=make_printable(source), split=split, part=part, parts=int(count))
     return tuple(sorted(files, key=lambda path: int(parts[path][2])))
 
 
 def _is_file_of(path: Path, name: str) -> bool:
-    """Whether the name of a file says that it belongs to the split `name`."""
     stem = _strip_suffix(path)
     return stem == name or stem.startswith(f"{name}-") or stem.endswith((f"_{name}", f"-{name}"))

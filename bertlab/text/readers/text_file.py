@@ -30,12 +30,9 @@ SAMPLE_ROWS = 100  # if no column has a common name: how many rows are read to f
 class TextFile:
     """The texts of a file."""
 
-    texts: tuple[str, ...]
-    """The texts, without blank ones."""
-    ids: tuple[str, ...]
-    """The id of each text: the value of the id column or, without one, the number of its row or line, from 1."""
-    num_blank: int = 0
-    """The number of rows that were left out because they have no text."""
+    texts: tuple[str, ...]  # the texts, without blank ones
+    ids: tuple[str, ...]  # the value of the id column or, without one, the number of the row or line, from 1
+    num_blank: int = 0  # the number of rows that were left out because they have no text
     references: tuple[str, ...] = ()
     """A reference summary of each document, "" where there is none; () without a column of references."""
 
@@ -52,11 +49,6 @@ def guess_column(columns: Sequence[str], names: Iterable[str]) -> str | None:
 
 def choose_text_column(columns: Sequence[str], names: Iterable[str], rows: Iterable[Mapping]) -> str:
     """Return the column that `guess_column` finds or, without one, the column whose cells have the most words.
-
-    Args:
-        columns: the names of the columns, at least one.
-        names: common names of such a column, in lower case.
-        rows: some rows of the table. Only the first `SAMPLE_ROWS` are used.
 
     >>> choose_text_column(["id", "bild"], TEXT_NAMES, [{"id": 7, "bild": "green tea"}])
     'bild'
@@ -81,17 +73,8 @@ def read_texts(
 ) -> TextFile:
     """Read the texts of a file: the lines of plain text, or one column of a table.
 
-    Line breaks within a text become spaces. A text of spaces and invisible characters is left out.
-
-    Args:
-        path: the file, in any format of the registry of readers.
-        column: the column of the texts; if None, the one that `choose_text_column` returns.
-        id_column: the column of the ids; if None, the column `id`, if there is one.
-        limits: the maximum size of the file's content.
-        invalid_rows: receives the errors of rows that cannot be read; without it, the first one raises.
-
-    Raises:
-        DataError: the file cannot be read, lacks a column, or has no text.
+    Line breaks within a text become spaces. A text of spaces and invisible characters is left out. Without a `column`,
+    `choose_text_column` chooses it; without an `id_column`, it is the column `id`, if there is one.
     """
     rows = read_file(path, limits, invalid_rows=invalid_rows, by_line=True)
     return _collect_texts(rows, column, id_column, TEXT_NAMES, join_lines)
@@ -102,16 +85,8 @@ def read_documents(
 ) -> TextFile:
     """Read the documents of a file: the whole of a plain-text file, or one column of a table.
 
-    Documents keep their line breaks. A document without letters and digits is left out.
-
-    Args:
-        path: the file, in any format of the registry of readers.
-        column: the column of the documents; if None, the one that `choose_text_column` returns.
-        id_column: the column of the ids; if None, the column `id`, if there is one.
-        reference_column: the column of reference summaries; if None, the one with a name of `REFERENCE_NAMES`, if any.
-
-    Raises:
-        DataError: the file cannot be read, lacks a column, or has no text.
+    Documents keep their line breaks. A document without letters and digits is left out. The columns are those of
+    `read_texts`; reference summaries are in `reference_column` or a column with a name of `REFERENCE_NAMES`.
     """
     rows = read_file(path)
     if not any((column, id_column, reference_column)) and not format_of(DataFile(Path(path))).has_columns:
@@ -121,11 +96,7 @@ def read_documents(
 
 
 def make_document(text: str, name: str | Message) -> TextFile:
-    """Make a `TextFile` with one document.
-
-    Raises:
-        DataError: the document has no letters or digits.
-    """
+    """Make a `TextFile` with one document, which must have letters or digits."""
     if not _empty_if_no_words(text):
         raise DataError("file-without-texts", path=name)
     return TextFile((text,), ("1",))
@@ -139,11 +110,7 @@ def _collect_texts(
     clean: Callable[[str], str],
     reference_column: str | None = None,
 ) -> TextFile:
-    """Collect the texts of a column, with their ids and references; texts that `clean` makes empty are left out.
-
-    Args:
-        names: common names of the text column, in lower case; they matter only if `column` is None.
-    """
+    """Collect the texts of a column, with their ids and references; texts that `clean` makes empty are left out."""
     rows.require_columns([name for name in (column, id_column, reference_column) if name])
     candidates = [name for name in rows.columns if name not in (id_column, reference_column)] or rows.columns
     column = column or choose_text_column(candidates, names, rows.rows)
@@ -156,9 +123,8 @@ def _collect_texts(
             references.append(format_text(row.get(reference_column)) if reference_column else "")
     if not texts:
         raise DataError("file-without-texts", path=rows.name)
-    return TextFile(
-        tuple(texts), tuple(ids), len(rows) - len(texts), tuple(references) if any(references) else ()
-    )  # fmt: skip
+    references = references if any(references) else []
+    return TextFile(tuple(texts), tuple(ids), len(rows) - len(texts), tuple(references))
 
 
 def join_lines(text: str) -> str:
@@ -171,5 +137,4 @@ def join_lines(text: str) -> str:
 
 
 def _empty_if_no_words(text: str) -> str:
-    """Return a text, or "" if it has neither letters nor digits."""
     return text if any(map(str.isalnum, text)) else ""

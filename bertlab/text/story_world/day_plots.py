@@ -1,8 +1,7 @@
-"""Plots about a day of work, weather, learning or play; the module `plots` lists all plots.
+"""Plots about a day of work, weather, learning or play. A plot is a function that adds events to a simulation.
 
-Each plot is a function, whose name is also the name of the plot. It adds events to a simulation, and returns whether
-the story ends well. The arguments of `happen` are a kind of event (a key of `events.toml`), roles in the wordings of
-the event (such as t for a task and n for a number) and, if needed, `cause`, `link` and `state`.
+It returns whether the story ends well. The arguments of `happen` are a key of `events.toml` and the roles in its
+wordings (such as t for a task and n for a number).
 """
 
 from bertlab.text.story_world.simulation import Simulation

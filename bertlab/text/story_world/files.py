@@ -12,20 +12,7 @@ from bertlab.text.story_world.world import StoryWorld
 
 
 def write_stories(directory: Path, world: StoryWorld, documents: int, held_out: bool = False) -> Path:
-    """Write stories to a file whose name states the settings; if the file exists, leave it as it is.
-
-    Args:
-        directory: the directory of the file.
-        world: the story world whose stories are written.
-        documents: the number of stories.
-        held_out: whether to write stories of the held-out part.
-
-    Returns:
-        The file, with a story in the field "text" of each line.
-
-    Raises:
-        BertlabError: the language has no story world, or the file cannot be written.
-    """
+    """Write stories to a file whose name states the settings, unless it exists, and return its path."""
     load_lexicon(world.language)  # reject an unknown language before the progress bar appears
     part = "heldout" if held_out else "train"
     path = directory / f"{world.language}-seed{world.seed}-{part}-{documents}.jsonl"
@@ -36,9 +23,5 @@ def write_stories(directory: Path, world: StoryWorld, documents: int, held_out: 
 
 
 def write_rows(path: Path, rows: Iterable[dict]) -> None:
-    """Write rows to a JSON Lines file, completely or not at all.
-
-    Raises:
-        BertlabError: the file cannot be written.
-    """
+    """Write rows to a JSON Lines file, completely or not at all."""
     write_atomically(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -15,16 +15,15 @@ from bertlab.config.errors import DataError
 from bertlab.config.languages import languages, read_data
 
 FOLDER = "story_world"  # the folder of the files, in the folder of each language
+# the lists of words that every theme has
 THEME_FIELDS = ("places", "people", "things", "goods", "spots", "tasks", "scenes")
-"""The lists of words that every theme has."""
 
 
 @dataclass(frozen=True)
 class Word:
     """A word or phrase of the vocabulary, with its irregular forms."""
 
-    base: str
-    """The word as it is listed in a dictionary."""
+    base: str  # the word as it is listed in a dictionary
     forms: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Name of a form -> the form; only those that the rules of the language do not give correctly."""
 
@@ -33,33 +32,19 @@ class Word:
 class Theme:
     """The words of one theme, such as a bakery. A story has one theme, so that its sentences belong together."""
 
-    name: str
-    """The key of the theme in `themes.toml`."""
-    places: tuple[Word, ...]
-    """Places; the first one is where the people of the theme work."""
-    people: tuple[Word, ...]
-    """The jobs that people of the theme may have."""
-    things: tuple[Word, ...]
-    """Single objects that a person owns, loses, breaks and borrows."""
-    goods: tuple[Word, ...]
-    """Countable objects that people buy, sell and share."""
-    spots: tuple[Word, ...]
-    """Where a lost object may lie ("behind the oven")."""
-    tasks: tuple[Word, ...]
-    """What people do ("knead the dough")."""
+    name: str  # the key of the theme in `themes.toml`
+    places: tuple[Word, ...]  # places; the first one is where the people of the theme work
+    people: tuple[Word, ...]  # the jobs that people of the theme may have
+    things: tuple[Word, ...]  # single objects that a person owns, loses, breaks and borrows
+    goods: tuple[Word, ...]  # countable objects that people buy, sell and share
+    spots: tuple[Word, ...]  # where a lost object may lie ("behind the oven")
+    tasks: tuple[Word, ...]  # what people do ("knead the dough")
     scenes: tuple[Word, ...]
     """Clauses, without capital and full stop, that say what the place looks, sounds or smells like."""
 
 
 class Lexicon:
-    """The words, wordings and rules of a language.
-
-    Args:
-        language: a code of `story_languages()`.
-
-    Raises:
-        DataError: the language has no story world.
-    """
+    """The words, wordings and rules of a language."""
 
     def __init__(self, language: str):
         if language not in story_languages():
@@ -99,11 +84,7 @@ class Lexicon:
         return tuple(words)
 
     def inflect(self, word: Word, form: str) -> str:
-        """Return a form of a word, such as its plural or past tense.
-
-        Raises:
-            KeyError: the language has no such form.
-        """
+        """Return a form of a word, such as its plural or past tense."""
         if form in word.forms:
             return word.forms[form]
         return self.inflect_text(word.base, form)
@@ -116,10 +97,7 @@ class Lexicon:
         return self._cached_forms[key]
 
     def _make_form(self, text: str, form: str) -> str:
-        """Make a form from the list of irregular words or, if the word is not in it, by the first rule that matches.
-
-        In a phrase, either the first or the last word changes, depending on the form (`first_word` in `rules.toml`).
-        """
+        """Make a form from the list of irregular words or, if the word is not in it, by the first rule that matches."""
         if irregular_forms := self._irregular_forms.get(form):
             first_word, _, later_words = text.partition(" ")
             if text in irregular_forms:
@@ -137,11 +115,7 @@ class Lexicon:
 
 @cache
 def load_lexicon(language: str) -> Lexicon:
-    """Return the lexicon of a language; its files are read only once.
-
-    Raises:
-        DataError: the language has no story world.
-    """
+    """Return the lexicon of a language; its files are read only once."""
     return Lexicon(language)
 
 
@@ -155,5 +129,4 @@ def story_languages() -> tuple[str, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """Split a list whose entries are separated by semicolons."""
     return [entry.strip() for entry in text.split(";") if entry.strip()]

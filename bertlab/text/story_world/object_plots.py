@@ -1,9 +1,4 @@
-"""Plots about an object or goods; each has a goal, an obstacle and an outcome. The module `plots` lists all plots.
-
-Each plot is a function, whose name is also the name of the plot. It adds events to a simulation, and returns whether
-the story ends well. The arguments of `happen` are a kind of event (a key of `events.toml`), roles in the wordings of
-the event (such as x for a thing and n for a number) and, if needed, `cause`, `link` and `state`.
-"""
+"""Plots about an object or goods; each has a goal, an obstacle and an outcome. `day_plots` explains their functions."""
 
 from bertlab.text.story_world.simulation import Simulation
 

@@ -16,8 +16,7 @@ from bertlab.text.story_world.object_plots import (
 )
 from bertlab.text.story_world.simulation import Simulation
 
-Plot = Callable[[Simulation], bool]
-"""A plot adds its events to a world, and returns whether it ends well."""
+Plot = Callable[[Simulation], bool]  # a plot adds its events to a world, and returns whether it ends well
 
 
 def open_story(world: Simulation) -> None:
@@ -46,11 +45,7 @@ PLOTS: tuple[Plot, ...] = (
 
 
 def run_plot(world: Simulation) -> tuple[str, bool]:
-    """Let a random plot happen in a world, with an opening and an ending.
-
-    Returns:
-        The name of the plot, and whether it ends well.
-    """
+    """Let a random plot happen in a world, with an opening and an ending; return its name and whether it ends well."""
     plot = world.rng.choice(PLOTS)
     if plot is busy_day:
         world.part_of_day = world.lexicon.words["parts"][0]  # a busy day begins in the morning

@@ -18,26 +18,19 @@ from bertlab.text.story_world.lexicon import Lexicon, Word, load_lexicon
 from bertlab.text.story_world.simulation import Event, Participant, Person, Thing
 from bertlab.text.story_world.wordings import Slot, Wording, choose_particle, parse_wording
 
-MAX_DRAWS = 24
-"""How many random sentences are tried for an event before the story is given up."""
+MAX_DRAWS = 24  # how many random sentences are tried for an event before the story is given up
 
 
 @dataclass(frozen=True)
 class Mention:
     """A part of a sentence that refers to something that takes part in the event."""
 
-    start: int
-    """The position of the first character of the mention in the sentence."""
-    end: int
-    """The position after the last character of the mention."""
-    role: str
-    """The role of the referent in the event; "a.job" for the job of the role a."""
-    referent: Participant
-    """The person or thing that is mentioned."""
-    kind: str
-    """"name", "pronoun" or "omitted" for a person, otherwise "phrase" (also for a person without a name)."""
-    case: str
-    """The case of the slot that the mention fills, such as "subj"."""
+    start: int  # the position of the first character of the mention in the sentence
+    end: int  # the position after the last character of the mention
+    role: str  # the role of the referent in the event; "a.job" for the job of the role a
+    referent: Participant  # the person or thing that is mentioned
+    kind: str  # "name", "pronoun" or "omitted" for a person, otherwise "phrase" (also for a person without a name)
+    case: str  # the case of the slot that the mention fills, such as "subj"
 
 
 @dataclass(frozen=True)
@@ -45,11 +38,8 @@ class Sentence:
     """A sentence of a story."""
 
     text: str
-    """The text."""
     event: Event
-    """The event that the sentence tells."""
-    mentions: tuple[Mention, ...]
-    """The mentions of people and things, in order."""
+    mentions: tuple[Mention, ...]  # the mentions of people and things, in order
 
 
 class NoWordingForEvent(Exception):
@@ -57,14 +47,7 @@ class NoWordingForEvent(Exception):
 
 
 class Narrator:
-    """Writes the sentences of one story.
-
-    Args:
-        lexicon: the words of the language.
-        rng: the source of random choices.
-        held_out: whether the story belongs to the held-out part.
-        known: the things that the reader of the story already knows.
-    """
+    """Writes the sentences of one story."""
 
     def __init__(self, lexicon: Lexicon, rng: random.Random, held_out: bool, known: Iterable[Thing] = ()):
         self.lexicon, self.rng, self.held_out = lexicon, rng, held_out
@@ -84,11 +67,7 @@ class Narrator:
         self._recent_people, self._subject = set(), None
 
     def write_sentence(self, event: Event) -> Sentence:
-        """Write the sentence of an event.
-
-        Raises:
-            NoWordingForEvent: the checksums of all sentences tried belong to the other part of the data.
-        """
+        """Write the sentence of an event."""
         wordings = self._wordings[event.kind]
         for _ in range(MAX_DRAWS):
             sentence = self._draw_sentence(event, self.rng.choice(wordings))
@@ -106,7 +85,6 @@ class Narrator:
         return self._draw_sentence(event, wording).text
 
     def _draw_sentence(self, event: Event, wording: Wording) -> Sentence:
-        """Write a sentence with a wording; the connective and the mentions are chosen at random."""
         rng = self.rng
         text = ""
         if wording.takes_connective and event.link and rng.random() < self._connectives["share"]:
@@ -148,15 +126,7 @@ class Narrator:
         already_mentioned: list[Person],
         is_first_mention: bool,
     ) -> tuple[str, str]:
-        """Return the text for a slot, and the kind of the mention (see `Mention.kind`).
-
-        Args:
-            slot: the slot.
-            referent: who or what fills it.
-            cast: the people whom the wording mentions.
-            already_mentioned: the people whom the sentence has already mentioned.
-            is_first_mention: whether the sentence has no mention yet.
-        """
+        """Return the text for a slot and the kind of the mention; `cast`: the people of the wording."""
         if isinstance(referent, Person):
             if slot.case == "job":
                 return self._inflect(referent.job, slot.form), "phrase"
@@ -170,7 +140,6 @@ class Narrator:
     def _refer_to_person(
         self, slot: Slot, person: Person, cast: set[Person], already_mentioned: list[Person], is_first_mention: bool
     ) -> tuple[str, str]:
-        """Return a name, a pronoun or no text for a person, and the kind of the mention; arguments as in `_refer`."""
         pronouns, references = self._pronouns.get(person.gender, {}), self._references
         if slot.case == "own":
             return pronouns["own"], "pronoun"
@@ -212,7 +181,6 @@ class Narrator:
         return self.lexicon.inflect_text(phrase, references["new_form"]) if references["new_form"] else phrase
 
     def _inflect(self, word: Word, form: str) -> str:
-        """Return a form of a word; "" is the base form."""
         return self.lexicon.inflect(word, form) if form else word.base
 
     @staticmethod
@@ -243,5 +211,4 @@ def _find_subject(sentence: Sentence) -> Person | None:
 
 @cache
 def _parse_wordings(language: str) -> dict[str, list[Wording]]:
-    """Parse the wordings of a language -> {kind of event: its wordings}."""
     return {kind: [parse_wording(text) for text in texts] for kind, texts in load_lexicon(language).wordings.items()}

@@ -20,18 +20,17 @@ from bertlab.text.story_world.wordings import Wording, parse_wording
 from bertlab.text.story_world.world import Story, StoryWorld
 
 Row = dict[str, object]  # column -> value
+# the names of the labelled tasks
 RowTaskName = Literal["next-sentence", "questions", "entities", "sentiment", "endings", "pronouns"]
-"""The names of the labelled tasks."""
 
-UNANSWERABLE_SHARE = 1 / 3
-"""The share of questions whose story has no answer."""
+UNANSWERABLE_SHARE = 1 / 3  # the share of questions whose story has no answer
+# the kinds of events that decide a story. The kinds in one tuple are alternatives: a story has at most one of them. A
+# wrong ending is an event of a kind from a tuple whose kinds are all absent from the story
 OUTCOMES = (
     ("find", "never_found"), ("works_again", "no_repair"), ("buy", "go_without"), ("rain_stops", "ill"),
     ("succeed", "give_up"), ("give", "break"), ("forgive", "not_forgive"), ("win", "lose_contest"),
     ("animal_follows", "animal_escapes"), ("on_time", "late"), ("give_some", "refuse"), ("rest",), ("hand_over",),
 )  # fmt: skip
-"""The kinds of events that decide a story. The kinds in one tuple are alternatives: a story has at most one of them. A
-wrong ending is an event of a kind from a tuple whose kinds are all absent from the story."""
 WORD = re.compile(r"\w+|[^\w\s]")  # a run of letters and digits, or a single punctuation mark
 
 
@@ -39,12 +38,9 @@ WORD = re.compile(r"\w+|[^\w\s]")  # a run of letters and digits, or a single pu
 class RowTask:
     """A labelled task of the story world."""
 
-    kind: str
-    """The task type, a name of `tasks.registry.TASK_TYPES`."""
-    columns: dict[str, str]
-    """Flags of `bertlab finetune custom` -> the columns of the rows."""
-    make: Callable[["RowMaker", Story], Row | None]
-    """The function that makes a row from a story, or returns None."""
+    kind: str  # the task type, a name of `tasks.registry.TASK_TYPES`
+    columns: dict[str, str]  # flags of `bertlab finetune custom` -> the columns of the rows
+    make: Callable[["RowMaker", Story], Row | None]  # makes a row from a story, or returns None
     task: str = "custom"
     """The task of `bertlab finetune` that reads the rows; a language may have its own, such as story_qa_ko."""
 
@@ -63,15 +59,10 @@ class RowMaker:
     """The settings and the state with which the functions of this module make a row from a story."""
 
     language: str
-    """A code of `story_languages()`."""
     rng: random.Random
-    """The source of random choices."""
-    held_out: bool
-    """Whether the rows belong to the held-out part."""
-    previous_story: Story | None = None
-    """The previous story; second sentences with the label NotNext come from it."""
+    held_out: bool  # whether the rows belong to the held-out part
+    previous_story: Story | None = None  # the previous story; second sentences with the label NotNext come from it
     lexicon: Lexicon = field(init=False)
-    """The words of the language."""
 
     def __post_init__(self):
         self.lexicon = load_lexicon(self.language)
@@ -83,16 +74,6 @@ class RowMaker:
 
 def make_rows(task: str, language: str, seed: int, count: int, held_out: bool = False) -> Iterator[Row]:
     """Yield labelled rows.
-
-    Args:
-        task: one of `ROW_TASKS`.
-        language: a code of `story_languages()`.
-        seed: the seed of the stories.
-        count: the number of rows.
-        held_out: whether they come from held-out worlds, which share no sentence with training worlds.
-
-    Raises:
-        DataError: the language has no story world, or there is no such task.
 
     >>> next(make_rows("sentiment", "en", 0, 1)).keys()
     dict_keys(['text', 'label'])
@@ -228,6 +209,7 @@ def make_pronoun(maker: RowMaker, story: Story) -> Row | None:
 
 # flag of `bertlab finetune custom` -> column, for the two multiple-choice tasks
 _CHOICE_COLUMNS = {"text-column": "context", "choice-columns": "choices", "label-column": "label"}
+# the labelled tasks by name
 ROW_TASKS: dict[str, RowTask] = {
     "next-sentence": RowTask(
         "classification", {"text-column": "first", "pair-column": "second", "label-column": "label"}, make_next_sentence
@@ -238,12 +220,10 @@ ROW_TASKS: dict[str, RowTask] = {
     "endings": RowTask("multiple_choice", _CHOICE_COLUMNS, make_ending),
     "pronouns": RowTask("multiple_choice", _CHOICE_COLUMNS, make_pronoun),
 }
-"""The labelled tasks by name."""
 assert set(ROW_TASKS) == set(get_args(RowTaskName))
 
 
 def _find_entity_type(mention: Mention, story: Story) -> str | None:
-    """Return the entity type of a mention (PER, OBJ, LOC or DAY); None if it is not an entity."""
     if mention.kind == "name":
         return "PER"
     if isinstance(mention.referent, Thing):

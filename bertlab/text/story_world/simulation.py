@@ -17,12 +17,9 @@ CAST_SIZE = 4  # the number of people of each gender in a theme
 class Person:
     """A character: one with a name, or one that is only known by a job."""
 
-    name: str
-    """The first name; "" for a person who is known by a job only."""
-    gender: str
-    """The gender, a key of the language's pronouns; "" if it is not known."""
+    name: str  # the first name; "" for a person who is known by a job only
+    gender: str  # the gender, a key of the language's pronouns; "" if it is not known
     job: Word
-    """The job."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +27,7 @@ class Thing:
     """An object with a property by which it can be recognised."""
 
     noun: Word
-    """The noun that names it."""
-    adjective: Word
-    """The adjective by which it can be recognised."""
+    adjective: Word  # the adjective by which it can be recognised
 
 
 Participant = Person | Thing | Word | int  # who or what takes part in an event
@@ -42,16 +37,11 @@ Participant = Person | Thing | Word | int  # who or what takes part in an event
 class Event:
     """Something that happens."""
 
-    kind: str
-    """The kind, a key of `events.toml`."""
-    roles: dict[str, Participant]
-    """Name of a role in the wordings -> who or what plays it."""
-    cause: "Event | None"
-    """The earlier event that led to this one; None if there is none."""
-    link: str
-    """The relation to the event before: "then", "so", "but", or ""."""
-    state: dict[str, object]
-    """What changed: for example who has the object, how many are left, the mood of a person."""
+    kind: str  # the kind, a key of `events.toml`
+    roles: dict[str, Participant]  # name of a role in the wordings -> who or what plays it
+    cause: "Event | None"  # the earlier event that led to this one; None if there is none
+    link: str  # the relation to the event before: "then", "so", "but", or ""
+    state: dict[str, object]  # what changed: for example who has the object, how many are left, the mood of a person
 
 
 @dataclass
@@ -62,25 +52,17 @@ class Simulation:
     """
 
     lexicon: Lexicon
-    """The words of a language."""
     rng: random.Random
-    """The source of all random choices."""
-    seed: int = 0
-    """Determines the people; those of each theme are the same in all stories with the same seed."""
+    seed: int = 0  # determines the people; those of each theme are the same in all stories with the same seed
     paragraphs: list[list[Event]] = field(default_factory=lambda: [[]])
-    """The events of each paragraph."""
     holder: dict[Thing, Person | Word | None] = field(default_factory=dict)
     """Thing -> the person who has it, the spot where it lies, or None if nobody knows."""
     broken_things: set[Thing] = field(default_factory=set)
-    """The things that are broken."""
-    coins: dict[Person, int] = field(default_factory=dict)
-    """Person -> amount of money."""
+    coins: dict[Person, int] = field(default_factory=dict)  # person -> amount of money
     goods: dict[tuple[Person, Word], int] = field(default_factory=dict)
     """(person, kind of goods) -> how many of them the person has."""
-    mood: dict[Person, str] = field(default_factory=dict)
-    """Person -> "good" or "bad"."""
-    skills: set[tuple[Person, Word]] = field(default_factory=set)
-    """Which person knows how to do which task."""
+    mood: dict[Person, str] = field(default_factory=dict)  # person -> "good" or "bad"
+    skills: set[tuple[Person, Word]] = field(default_factory=set)  # which person knows how to do which task
 
     def __post_init__(self):
         """Choose at random the theme, the people (hero, friend, expert), and the places, things and words for plots."""
@@ -127,11 +109,7 @@ class Simulation:
         """Add an event.
 
         Args:
-            kind: the kind of the event, a key of `events.toml`.
-            cause: the earlier event that led to the new one.
             link: the relation to the event before: "then", "so", "but", or "".
-            state: what changed.
-            roles: who and what takes part. Roles that every event shares (place, day, hero, friend) are added.
         """
         shared = {
             "a": self.hero, "b": self.friend, "p": self.place, "d": self.day, "e": self.part_of_day, "f": self.evening,
@@ -183,14 +161,7 @@ class Simulation:
         return self.happen(kind, a=person, k=amount, state={"coins": self.coins[person]}, **arguments)
 
     def feel(self, person: Person, mood: str, cause: Event | None = None, link: str = "so") -> Event:
-        """Change the mood of a person.
-
-        Args:
-            person: who feels it.
-            mood: "good" or "bad".
-            cause: the event that causes it.
-            link: as in `happen`.
-        """
+        """Change the mood of a person to "good" or "bad"."""
         self.mood[person] = mood
         word = self.rng.choice(self.lexicon.words[f"{mood}_moods"])
         return self.happen(f"feel_{mood}", a=person, m=word, cause=cause, link=link, state={"mood": mood})
@@ -204,13 +175,7 @@ class Simulation:
 
 @cache
 def choose_people(language: str, seed: int, theme: Theme) -> tuple[Person, ...]:
-    """Choose the people of a theme, each with a job; they are the same in all stories with the same seed.
-
-    Args:
-        language: the language of the names.
-        seed: the seed of the stories.
-        theme: the theme, to which their jobs belong.
-    """
+    """Choose the people of a theme, each with a job; they are the same in all stories with the same seed."""
     rng = random.Random(f"people {language} {seed} {theme.name}")
     names = load_lexicon(language).names
     return tuple(

@@ -29,28 +29,21 @@ FINAL_L = 8  # the index of the final ㄹ in a group
 class Slot:
     """A gap in a wording."""
 
-    role: str
-    """The role, in the event, of whoever or whatever fills the slot."""
-    case: str
-    """How a person is named; "subj" if the wording does not say it."""
-    form: str
-    """The form of the word; "" for the base."""
-    particles: tuple[str, ...]
-    """The particle after a consonant, after a vowel, and after L; () for none."""
+    role: str  # the role, in the event, of whoever or whatever fills the slot
+    case: str  # how a person is named; "subj" if the wording does not say it
+    form: str  # the form of the word; "" for the base
+    particles: tuple[str, ...]  # the particle after a consonant, after a vowel, and after L; () for none
 
 
 @dataclass(frozen=True)
 class Wording:
     """A parsed text that tells an event or asks about it."""
 
-    parts: tuple[str | Slot, ...]
-    """Texts and slots in order."""
-    takes_connective: bool
-    """Whether a connective may stand before it."""
+    parts: tuple[str | Slot, ...]  # texts and slots in order
+    takes_connective: bool  # whether a connective may stand before it
 
     @property
     def slots(self) -> list[Slot]:
-        """The slots in order."""
         return [part for part in self.parts if isinstance(part, Slot)]
 
 
@@ -77,12 +70,7 @@ def parse_wording(text: str) -> Wording:
 
 
 def choose_particle(text: str, particles: tuple[str, ...]) -> str:
-    """Choose the particle that fits the last letter of a text.
-
-    Args:
-        text: the text before the particle.
-        particles: the ones after a consonant, after a vowel and, if it differs from the first, after L.
-    """
+    """Choose the particle (after a consonant, after a vowel, after L) that fits the last letter of a text."""
     code = ord(text[-1]) if text else 0
     final = (code - FIRST_SYLLABLE) % NUM_FINALS if FIRST_SYLLABLE <= code <= LAST_SYLLABLE else 0
     if final == FINAL_L:

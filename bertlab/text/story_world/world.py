@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from bertlab.text.story_world.lexicon import load_lexicon
 from bertlab.text.story_world.plots import run_plot
@@ -14,24 +15,16 @@ from bertlab.text.story_world.simulation import Event, Simulation
 class Story:
     """A story with everything that is known about it."""
 
-    text: str
-    """The text; a line per paragraph."""
+    text: str  # the text; a line per paragraph
     sentences: tuple[Sentence, ...]
-    """The sentences of the story, in order."""
-    starts: tuple[int, ...]
-    """Where each sentence begins in `text`."""
-    paragraph_sizes: tuple[int, ...]
-    """The number of sentences of each paragraph."""
+    starts: tuple[int, ...]  # where each sentence begins in `text`
+    paragraph_sizes: tuple[int, ...]  # the number of sentences of each paragraph
     plot: str
-    """The name of the plot."""
     is_happy: bool
-    """Whether the story ends well."""
-    world: Simulation
-    """The simulated world in which the story happens, in its state at the end."""
+    world: Simulation  # the simulated world in which the story happens, in its state at the end
 
     @property
     def events(self) -> list[Event]:
-        """The events of the story, one for each sentence."""
         return [sentence.event for sentence in self.sentences]
 
 
@@ -39,59 +32,32 @@ class Story:
 class StoryWorld:
     """All stories of a language and a seed."""
 
-    language: str
-    """A code of `story_languages()`."""
-    seed: int = 0
-    """Seed of all stories; another seed gives other stories."""
+    language: str  # a code of `story_languages()`
+    seed: int = 0  # seed of all stories; another seed gives other stories
 
     def documents(self, count: int, held_out: bool = False, start: int = 0) -> Iterator[Story]:
-        """Yield stories.
-
-        Args:
-            count: how many.
-            held_out: whether to yield those of the held-out part, which shares no sentence with the training part.
-            start: the index of the first story among all stories of this part.
-
-        Raises:
-            DataError: the language has no story world.
-        """
+        """Yield stories from index `start` on; those of the held-out part share no sentence with the training part."""
         for number in range(start, start + count):
             yield self.make_story(number, held_out)
 
     def make_story(self, number: int, held_out: bool = False) -> Story:
-        """Make the story with the index `number`; it depends only on `number`, `held_out`, the language and the seed.
-
-        Raises:
-            DataError: the language has no story world.
-        """
+        """Make the story with this index; it depends only on the arguments, the language and the seed."""
         lexicon = load_lexicon(self.language)
         rng = random.Random(f"{self.language} {self.seed} {held_out} {number}")
         while True:
             world = Simulation(lexicon, rng, self.seed)
             plot, is_happy = run_plot(world)
             narrator = Narrator(lexicon, rng, held_out)
+            paragraphs: list[list[Sentence]] = []
             try:
-                paragraphs = [_write_paragraph(narrator, events) for events in world.paragraphs]
+                for events in world.paragraphs:
+                    narrator.start_paragraph()
+                    paragraphs.append([narrator.write_sentence(event) for event in events])
             except NoWordingForEvent:
                 # This is rare: all sentences tried for an event belong to the other part (training or held-out).
                 continue
-            return _join_paragraphs(paragraphs, plot, is_happy, world)
-
-
-def _write_paragraph(narrator: Narrator, events: list[Event]) -> list[Sentence]:
-    """Write the sentences of a paragraph, one for each event."""
-    narrator.start_paragraph()
-    return [narrator.write_sentence(event) for event in events]
-
-
-def _join_paragraphs(paragraphs: list[list[Sentence]], plot: str, is_happy: bool, world: Simulation) -> Story:
-    """Join the sentences of all paragraphs into a story."""
-    starts, position = [], 0
-    for sentences in paragraphs:
-        for sentence in sentences:
-            starts.append(position)
-            position += len(sentence.text) + 1  # a space, or a line end after the last sentence of a paragraph
-    text = "\n".join(" ".join(sentence.text for sentence in sentences) for sentences in paragraphs)
-    sentences = tuple(sentence for sentences in paragraphs for sentence in sentences)
-    sizes = tuple(len(sentences) for sentences in paragraphs)
-    return Story(text, sentences, tuple(starts), sizes, plot, is_happy, world)
+            sentences = tuple(sentence for paragraph in paragraphs for sentence in paragraph)
+            # After a sentence comes a space or, at the end of a paragraph, a line end.
+            starts = tuple(accumulate((len(sentence.text) + 1 for sentence in sentences[:-1]), initial=0))
+            text = "\n".join(" ".join(sentence.text for sentence in paragraph) for paragraph in paragraphs)
+            return Story(text, sentences, starts, tuple(map(len, paragraphs)), plot, is_happy, world)

@@ -19,11 +19,8 @@ class Encoding:
     """One input of the model, [CLS] A [SEP] or [CLS] A [SEP] B [SEP]; every field has one entry per token."""
 
     ids: tuple[int, ...]
-    """The token ids."""
-    token_type_ids: tuple[int, ...]
-    """0 for the tokens of A, 1 for those of B."""
-    tokens: tuple[str, ...]
-    """The tokens as text, including "##"."""
+    token_type_ids: tuple[int, ...]  # 0 for the tokens of A, 1 for those of B
+    tokens: tuple[str, ...]  # the tokens as text, including "##"
     offsets: tuple[tuple[int, int], ...]
     """Character start and end in A or in B, depending on `token_type_ids`; (0, 0) for [CLS] and [SEP] of the layout."""
     special: tuple[bool, ...]
@@ -37,11 +34,8 @@ class Segment(Protocol):
     """The tokens of a text without [CLS] and [SEP], such as an encoding of the `tokenizers` library."""
 
     ids: list[int]
-    """The token ids."""
     tokens: list[str]
-    """The tokens as text."""
     offsets: list[tuple[int, int]]
-    """Character start and end of each token."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +58,10 @@ class SpecialTokens:
     """The names of the special tokens of a vocabulary, such as "[CLS]" or "<s>"."""
 
     pad: str
-    """The token for padding."""
-    unk: str
-    """The token for a word that is not in the vocabulary."""
+    unk: str  # the token for a word that is not in the vocabulary
     cls: str
-    """The token at the beginning of an input."""
-    sep: str
-    """The token at the end of a text."""
-    mask: str
-    """The token in place of a word to predict."""
+    sep: str  # the token at the end of a text
+    mask: str  # the token in place of a word to predict
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,9 +76,6 @@ class SpecialTokens:
 
 def find_special_tokens(vocab: Container[str]) -> SpecialTokens:
     """Find the names of the special tokens of a vocabulary.
-
-    Raises:
-        CheckpointError: a special token is missing.
 
     >>> find_special_tokens({"<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]", "tea"}).pad
     '<pad>'

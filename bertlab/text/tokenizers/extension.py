@@ -25,17 +25,7 @@ BATCH_TEXTS = 64  # how many texts are tokenised at once
 
 
 def learn_new_tokens(tokenizer: Tokenizer, texts: Iterable[str], count: int) -> list[str]:
-    """Choose new tokens one after another, each time the one that reduces the number of tokens of the texts most.
-
-    Args:
-        tokenizer: the vocabulary to extend, which must be WordPiece.
-        texts: the text of the domain.
-        count: the maximum number of new tokens.
-
-    Returns:
-        The new tokens, in the order in which they were chosen; fewer than `count` if there are too few candidates that
-        occur in at least two passages.
-    """
+    """Choose at most `count` new tokens, each time the one that reduces the number of tokens of the texts most."""
     return choose_tokens(dict(count_split_words(tokenizer, texts).most_common(MAX_WORDS)), count)
 
 
@@ -58,7 +48,6 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
 
     Args:
         word_counts: the tokens of each word, and in how many passages it occurs.
-        count: the maximum number of new tokens.
 
     >>> choose_tokens({("tea", "##pot"): 5, ("tea", "##pot", "##s"): 2, ("mu", "##g", "##s"): 3}, 2)
     ['teapot', 'mugs']
@@ -78,11 +67,7 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
                 occurrences[candidate].append((word_index, ends[start], ends[end]))
 
     def find_occurrences(candidate: str) -> list[tuple[int, list[int]]]:
-        """Find the words in which the candidate still begins and ends at token boundaries.
-
-        Returns:
-            (index of the word, offsets of the token boundaries inside the candidate) for each occurrence.
-        """
+        """Find the words in which the candidate still begins and ends at token boundaries."""
         matches, last = [], (-1, 0)  # `last`: the word index and the end offset of the last match
         for word_index, start, end in occurrences[candidate]:
             overlaps, offsets = word_index == last[0] and start < last[1], boundaries[word_index]
@@ -92,7 +77,6 @@ def choose_tokens(word_counts: dict[tuple[str, ...], int], count: int) -> list[s
         return matches
 
     def count_saved_tokens(candidate: str) -> int:
-        """Count the tokens that a candidate saves; 0 if it is too rare."""
         matches = find_occurrences(candidate)
         frequency = sum(passage_counts[index] for index, inner_offsets in matches if inner_offsets)
         saved_tokens = sum(passage_counts[index] * len(inner_offsets) for index, inner_offsets in matches)

@@ -52,10 +52,7 @@ def build_backend(
     """Build BERT's tokenizer for a list of tokens.
 
     Args:
-        vocab: the tokens in the order of their ids.
-        lowercase: whether texts are converted to lower case.
         strip_accents: whether "é" becomes "e"; None for the same as `lowercase`.
-        split_chinese: whether each Chinese character is a word of its own.
         max_word_chars: a longer word becomes [UNK].
     """
     ids = {token: id for id, token in enumerate(vocab)}
@@ -75,7 +72,7 @@ def build_backend(
 
 
 def open_backend(directory: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:
-    """Build the backend of a checkpoint's tokenizer; the arguments and errors are those of `Tokenizer.load`."""
+    """Build the backend of a checkpoint's tokenizer; see `Tokenizer.load`."""
     if (directory / "tokenizer.json").is_file():
         return read_backend(directory / "tokenizer.json", max_word_chars)
     if not (directory / "vocab.txt").is_file():
@@ -94,26 +91,18 @@ def open_backend(directory: Path, max_word_chars: int | None = None) -> tokenize
 
 
 def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.Tokenizer:
-    """Build the tokenizer that a tokenizer.json describes.
-
-    Args:
-        path: the file.
-        max_word_chars: a longer word becomes [UNK]; None keeps the value of the file.
-
-    Raises:
-        CheckpointError: the file is damaged, or describes a tokenizer that no supported model family uses.
-    """
+    """Build the tokenizer that a tokenizer.json describes."""
     data = read_json_object(path)
     model = data.get("model")
     if not isinstance(model, dict):
         raise CheckpointError("tokenizer-no-model", path=path)
     guessed_type = "WordPiece" if "max_input_chars_per_word" in model else "BPE" if "merges" in model else "unnamed"
     model_type = model.setdefault("type", guessed_type)
-    if not isinstance(model_type, str) or model_type not in MODEL_CHECKS:
+    if not isinstance(model_type, str) or model_type not in MODEL_SETTINGS:
         raise CheckpointError("tokenizer-type-unknown", path=path, type=_shorten_value(model_type))
     if max_word_chars and model_type == "WordPiece":
         model["max_input_chars_per_word"] = max_word_chars
-    MODEL_CHECKS[model_type](path, model)
+    _check_model(path, model)
     _check_added_tokens(path, data.get("added_tokens"))
     for part, accepted_types in PARTS.items():
         if data.get(part) is not None:
@@ -125,11 +114,7 @@ def read_backend(path: Path, max_word_chars: int | None = None) -> tokenizers.To
 
 
 def read_vocab(path: Path) -> list[str]:
-    """Read the tokens of a vocab.txt, one per line; the id of a token is the index of its line, from 0.
-
-    Raises:
-        CheckpointError: the file is missing, empty, not UTF-8, repeats a token or lacks a special one.
-    """
+    """Read the tokens of a vocab.txt, one per line; the id of a token is the index of its line, from 0."""
     text = read_text(path)
     # `splitlines` would also split at U+2028 and similar characters, which are tokens in some vocabularies.
     vocab = text.rstrip("\n").split("\n") if text.strip() else []
@@ -144,11 +129,7 @@ def read_vocab(path: Path) -> list[str]:
 
 
 def read_settings(path: Path) -> dict[str, bool | None]:
-    """Read the normalisation settings that a tokenizer_config.json contains; {} if the file does not exist.
-
-    Raises:
-        CheckpointError: the file is damaged, or a setting is not true, false or null.
-    """
+    """Read the normalisation settings that a tokenizer_config.json contains; {} if the file does not exist."""
     if not path.is_file():
         return {}
     fields = read_json_object(path)
@@ -180,76 +161,46 @@ def translate_failures(id: str, error_type: type[BertlabError], **params: object
         raise error_type(id, **params, reason=first_line(error)) from None
 
 
-def _check_ids(path: Path, vocab: object) -> None:
-    """Raise CheckpointError if a vocabulary is not a dictionary: token -> id."""
-    ids = vocab.values() if isinstance(vocab, dict) else ()
-    if not ids or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+# type of a model -> {setting: whether a value is valid together with a vocabulary}
+MODEL_SETTINGS = {
+    "WordPiece": {
+        "unk_token": lambda value, vocab: value == "[UNK]",
+        "continuing_subword_prefix": lambda value, vocab: isinstance(value, str),
+        "max_input_chars_per_word": lambda value, vocab: type(value) is int and 0 < value <= MAX_WORD_CHARS,
+    },
+    "BPE": {
+        "continuing_subword_prefix": lambda value, vocab: value is None or isinstance(value, str),
+        "end_of_word_suffix": lambda value, vocab: value is None or isinstance(value, str),
+        "unk_token": lambda value, vocab: value is None or isinstance(value, str),
+        "dropout": lambda value, vocab: not value,  # it would leave out merges at random
+    },
+    "Unigram": {"unk_id": lambda value, vocab: value is None or (type(value) is int and 0 <= value < len(vocab))},
+}
+
+
+def _check_model(path: Path, model: dict) -> None:
+    """Raise CheckpointError for an invalid vocabulary or setting of a model."""
+
+    def is_pair(row: object, *second_types: type) -> bool:
+        return isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and type(row[1]) in second_types
+
+    vocab, merges = model.get("vocab"), model.get("merges")
+    if model["type"] == "Unigram":
+        is_valid = isinstance(vocab, list) and all(is_pair(row, int, float) for row in vocab)
+    else:
+        is_valid = isinstance(vocab, dict) and all(type(id) is int and 0 <= id < 2**31 for id in vocab.values())
+    if model["type"] == "BPE":
+        has_merges = isinstance(merges, list) and all(isinstance(row, str) or is_pair(row, str) for row in merges)
+        is_valid = is_valid and has_merges
+    if not vocab or not is_valid:
         raise CheckpointError("tokenizer-vocab-invalid", path=path)
-
-
-def _check_settings(path: Path, model: dict, validity: dict[str, bool]) -> None:
-    """Raise CheckpointError for an invalid setting of a model; `validity` has True for each valid setting."""
-    for name, is_valid in validity.items():
-        if not is_valid:
+    for name, is_valid_setting in MODEL_SETTINGS[model["type"]].items():
+        if name in model and not is_valid_setting(model[name], vocab):
             raise CheckpointError("tokenizer-setting-invalid", path=path, name=name, value=_shorten_value(model[name]))
 
 
-def _check_wordpiece(path: Path, model: dict) -> None:
-    """Raise CheckpointError if a WordPiece model has invalid fields."""
-    _check_ids(path, model.get("vocab"))
-    max_chars = model.get("max_input_chars_per_word", 100)
-    validity = {
-        "unk_token": model.get("unk_token", "[UNK]") == "[UNK]",
-        "continuing_subword_prefix": isinstance(model.get("continuing_subword_prefix", "##"), str),
-        "max_input_chars_per_word": type(max_chars) is int and 0 < max_chars <= MAX_WORD_CHARS,
-    }
-    _check_settings(path, model, validity)
-
-
-def _check_bpe(path: Path, model: dict) -> None:
-    """Raise CheckpointError if a BPE model has invalid fields."""
-    _check_ids(path, model.get("vocab"))
-    merges = model.get("merges")
-    if not isinstance(merges, list) or not all(
-        isinstance(merge, str)
-        or (isinstance(merge, list) and len(merge) == 2 and all(isinstance(part, str) for part in merge))
-        for merge in merges
-    ):
-        raise CheckpointError("tokenizer-vocab-invalid", path=path)
-    text_fields = ("continuing_subword_prefix", "end_of_word_suffix", "unk_token")
-    _check_settings(
-        path,
-        model,
-        {name: model.get(name) is None or isinstance(model[name], str) for name in text_fields}
-        | {"dropout": not model.get("dropout")},  # dropout would leave out merges at random
-    )
-
-
-def _check_unigram(path: Path, model: dict) -> None:
-    """Raise CheckpointError if a Unigram model has invalid fields."""
-    vocab = model.get("vocab")
-    if not (
-        isinstance(vocab, list)
-        and vocab
-        and all(
-            isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and type(row[1]) in (int, float)
-            for row in vocab
-        )
-    ):
-        raise CheckpointError("tokenizer-vocab-invalid", path=path)
-    unk_id = model.get("unk_id")
-    _check_settings(path, model, {"unk_id": unk_id is None or (type(unk_id) is int and 0 <= unk_id < len(vocab))})
-
-
-MODEL_CHECKS = {"WordPiece": _check_wordpiece, "BPE": _check_bpe, "Unigram": _check_unigram}
-"""Type of a tokenizer model -> the function that checks it."""
-
-
 def _check_normalizer(path: Path, fields: dict) -> None:
-    """Raise CheckpointError if a normaliser could make texts much longer.
-
-    The type of the normaliser is Replace or Precompiled (a table of SentencePiece).
-    """
+    """Raise CheckpointError if a normaliser could make texts much longer."""
     type_name = fields["type"]
     if type_name == "Replace":
         content, pattern = fields.get("content"), fields.get("pattern")
@@ -287,15 +238,7 @@ def _check_added_tokens(path: Path, added: object) -> None:
 
 
 def _check_part(path: Path, part: str, fields: object, accepted_types: set[str], is_member: bool = False) -> None:
-    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported.
-
-    Args:
-        path: the file, for the message.
-        part: the part of the tokenizer.json, a key of `PARTS`.
-        fields: the description of the component, which should be an object.
-        accepted_types: the accepted types of the component.
-        is_member: whether the component is a member of a "Sequence"; such a member may not be a "Sequence" itself.
-    """
+    """Raise CheckpointError for a normaliser, pre-tokeniser, post-processor or decoder that is not supported."""
     type_name = fields.get("type") if isinstance(fields, dict) else None
     if not isinstance(type_name, str) or type_name not in accepted_types or (is_member and type_name == "Sequence"):
         raise CheckpointError("tokenizer-part-unknown", path=path, part=part, type=_shorten_value(type_name))
@@ -314,6 +257,5 @@ def _check_part(path: Path, part: str, fields: object, accepted_types: set[str],
 
 
 def _shorten_value(value: object) -> str:
-    """Format a value of a file for an error message, in at most 40 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -14,28 +14,22 @@ CONTINUATION = "##"  # the prefix of a token that continues a word
 class SearchStep:
     """One step of the search: the longest token of the vocabulary with which the rest of a word begins."""
 
-    start: int
-    """The index, in the word, of the first character that the step examines."""
+    start: int  # the index, in the word, of the first character that the step examines
     rejected: tuple[str, ...]
     """The candidates that are not in the vocabulary, in the order in which they were tried, longest first."""
-    token: str
-    """The token found; "" if no candidate is in the vocabulary."""
+    token: str  # the token found; "" if no candidate is in the vocabulary
     id: int | None
-    """The token id; None without a token."""
 
 
 @dataclass(frozen=True)
 class WordSearch:
     """How one word was split."""
 
-    word: str
-    """The word after normalisation, for example in lower case."""
+    word: str  # the word after normalisation, for example in lower case
     steps: tuple[SearchStep, ...]
     """The steps of the search, in order; () for a special token and for a word that is too long."""
-    tokens: tuple[str, ...]
-    """The tokens of the word: ("[UNK]",) if a step found none or the word is too long."""
-    is_too_long: bool = False
-    """Whether the word has more characters than the tokenizer allows."""
+    tokens: tuple[str, ...]  # the tokens of the word: ("[UNK]",) if a step found none or the word is too long
+    is_too_long: bool = False  # whether the word has more characters than the tokenizer allows
 
 
 @dataclass(frozen=True)
@@ -43,13 +37,9 @@ class Merge:
     """Two neighbouring tokens that training joined into a new one."""
 
     left: str
-    """The first token."""
-    right: str
-    """The second token, with "##"."""
+    right: str  # the second token, with "##"
     token: str
-    """The new token."""
-    rank: int
-    """The place of this merge among all merges of training; the first merge has rank 1."""
+    rank: int  # the place of this merge among all merges of training; the first merge has rank 1
 
 
 @dataclass(frozen=True)
@@ -57,28 +47,18 @@ class MergeHistory:
     """The merges that build one token from its characters, in the order in which training made them."""
 
     token: str
-    """The token."""
-    merges: tuple[Merge, ...]
-    """The merges; () for a single character."""
+    merges: tuple[Merge, ...]  # the merges; () for a single character
     is_unique: bool
     """Whether the vocabulary allows only one way to build the token. If it allows several, `merges` is the way in which
     each merge makes the token with the smallest id."""
 
 
 def search_word(
-    word: str,
-    vocab: Mapping[str, int],
-    max_characters: int = 100,
-    unknown: str = "[UNK]",
-    is_word_end: bool = False,
+    word: str, vocab: Mapping[str, int], max_characters: int = 100, unknown: str = "[UNK]", is_word_end: bool = False
 ) -> WordSearch:
     """Split a word by taking the longest token of the vocabulary again and again.
 
     Args:
-        word: a word after normalisation, without spaces.
-        vocab: token -> its id.
-        max_characters: a longer word becomes `unknown`.
-        unknown: the token of a word that cannot be split.
         is_word_end: whether `word` is the end of a longer word, so that its first token begins with "##" too.
 
     >>> search_word("teapot", {"tea": 5, "te": 6, "##pot": 7}).tokens
@@ -125,11 +105,6 @@ def find_merges(token: str, vocab: Mapping[str, int], first_id: int) -> MergeHis
     Training joins the most frequent pair of neighbouring tokens, adds the joined token to the vocabulary and repeats.
     A token that was made earlier therefore has a smaller id. The reconstruction begins with the characters, and
     repeatedly joins the two neighbours whose joined token has the smallest id.
-
-    Args:
-        token: a token of the vocabulary.
-        vocab: token -> its id, in a vocabulary for which `shows_merge_order` holds.
-        first_id: the smallest id of a token that was made by a merge.
 
     >>> vocab = {"a": 0, "##b": 1, "##c": 2, "##bc": 3, "abc": 4}
     >>> [(merge.left, merge.right, merge.rank) for merge in find_merges("abc", vocab, 3).merges]

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from tokenizers import models
+
 from bertlab.config.errors import TextError
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import detect_language
 from bertlab.text.tokenizers.encoding import MASK, TokenSegment
 from bertlab.text.tokenizers.search import MergeHistory, WordSearch
-from bertlab.text.tokenizers.wordpiece import Tokenizer
+from bertlab.text.tokenizers.wordpiece import TOKENIZER_CLASSES, Tokenizer
 
 SPACE = "Ġ"  # the first character of a byte-level token that follows a space
 
@@ -28,31 +30,23 @@ class SubwordTokenizer(Tokenizer):
     """
 
     def encode_segments(self, texts: Sequence[str]) -> list[TokenSegment]:
-        """Encode texts without special tokens around them; see `Tokenizer.encode_segments`."""
         rows = super().encode_segments([self._use_own_mask(text) for text in texts])
         return [
-            TokenSegment(
-                row.ids,
-                self.tokens(row.ids),
-                [_skip_spaces(text, *offsets) for offsets in row.offsets],
-            )
+            TokenSegment(row.ids, self.tokens(row.ids), [_skip_spaces(text, *offsets) for offsets in row.offsets])
             for text, row in zip(texts, rows, strict=True)
         ]
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return only the ids of many texts; see `Tokenizer.encode_ids`."""
         return super().encode_ids([self._use_own_mask(text) for text in texts])
 
     def encode_word(self, word: str) -> list[int]:
         return self.encode_plain([f" {word}"])[0]  # the first token of a word contains the space before it
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
-        """Return the token of every id as readable text."""
         return [self._readable_tokens[id] for id in ids]
 
     @cached_property
     def _readable_tokens(self) -> tuple[str, ...]:
-        """Every token of the vocabulary as readable text, in the order of the ids."""
         if not self.is_byte_level:
             return self._tokens
         return tuple(
@@ -61,7 +55,6 @@ class SubwordTokenizer(Tokenizer):
 
     @cached_property
     def is_byte_level(self) -> bool:
-        """Whether tokens consist of bytes."""
         parts = json.dumps([self.describe().get(part) for part in ("pre_tokenizer", "decoder")])
         return '"ByteLevel"' in parts
 
@@ -87,11 +80,9 @@ class SubwordTokenizer(Tokenizer):
         raise TextError("tokenizer-without-search", kind=self.kind)
 
     def merges(self, tokens: Iterable[str]) -> list[MergeHistory] | None:
-        """Return None, because merges are reconstructed only for WordPiece."""
         return None
 
     def save(self, directory: str | Path, max_tokens: int = 512) -> None:
-        """Write tokenizer.json and tokenizer_config.json; see `Tokenizer.save`."""
         names = zip(("pad", "unk", "cls", "sep", "mask"), self.special.names, strict=True)
         config = {
             "tokenizer_class": "PreTrainedTokenizerFast",
@@ -115,9 +106,11 @@ class SubwordTokenizer(Tokenizer):
         return True  # a text gets a space before its first token only, whatever its first character is
 
     def _use_own_mask(self, text: str) -> str:
-        """Replace "[MASK]" with the vocabulary's own mask token."""
         # "<mask>" has as many characters as "[MASK]", so offsets stay valid
         return text.replace(MASK, self.special.mask) if isinstance(text, str) else text
+
+
+TOKENIZER_CLASSES |= {models.BPE: SubwordTokenizer, models.Unigram: SubwordTokenizer}
 
 
 def _skip_spaces(text: str, start: int, end: int) -> tuple[int, int]:

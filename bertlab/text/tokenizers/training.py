@@ -24,16 +24,7 @@ def learn_vocabulary(
     min_frequency: int = 2,
     coverage: float = 0.9995,
 ) -> list[str]:
-    """Learn a vocabulary and return its tokens in the order of their ids.
-
-    The same texts in the same order give the same tokens.
-
-    Args: see `Tokenizer.train`.
-
-    Raises:
-        DataError: there is no text; stripping accents would split Hangul syllables; or the vocabulary is too
-            small for the alphabet.
-    """
+    """Learn a vocabulary and return its tokens in the order of their ids; see `Tokenizer.train`."""
     texts = iter(texts)
     sample = list(_take_characters(texts, SAMPLE_CHARACTERS))
     backend = build_backend(list(SPECIAL_TOKENS), not cased, strip_accents)

@@ -70,11 +70,7 @@ class Tokenizer:
     """
 
     def __init__(self, backend: tokenizers.Tokenizer):
-        """Wrap a WordPiece tokenizer of the `tokenizers` library. Most callers use `load` or `train` instead.
-
-        Raises:
-            CheckpointError: a special token is missing, or the ids are not consecutive.
-        """
+        """Wrap a WordPiece tokenizer of the `tokenizers` library. Most callers use `load` or `train` instead."""
         vocab = backend.get_vocab(with_added_tokens=True)
         self.special = find_special_tokens(vocab)
         if sorted(vocab.values()) != list(range(len(vocab))):
@@ -98,33 +94,16 @@ class Tokenizer:
         A vocab.txt without settings counts as cased if any of its tokens has a capital letter.
 
         Args:
-            directory: the checkpoint.
             max_word_chars: a longer word becomes [UNK]; None for the value in tokenizer.json, or 100 for a vocab.txt.
-
-        Raises:
-            CheckpointError: a file is missing or damaged, describes a tokenizer of no supported model family, or lacks
-                one of the five special tokens.
         """
         backend = open_backend(Path(directory), max_word_chars)
-        return select_tokenizer_class(backend)(backend)
+        return TOKENIZER_CLASSES.get(type(backend.model), Tokenizer)(backend)
 
     @classmethod
     def from_vocab(
         cls, path: str | Path, lowercase: bool = True, strip_accents: bool | None = None, max_word_chars: int = 100
     ) -> "Tokenizer":
-        """Make a tokenizer from a vocab.txt alone, which has one token per line.
-
-        Args:
-            path: the file.
-            lowercase: whether texts are converted to lower case.
-            strip_accents: whether to remove accents; None for the same as `lowercase`, as in the original BERT.
-            max_word_chars: a longer word becomes [UNK].
-
-        Raises:
-            CheckpointError: the file is missing, empty or not UTF-8; a token is repeated or a special token missing; or
-                some tokens could never occur: those with capitals if texts are converted to lower case, or those with
-                Hangul syllables if stripping accents splits them.
-        """
+        """Make a tokenizer from a vocab.txt alone, which has one token per line."""
         path = Path(path)
         vocab = read_vocab(path)
         if lowercase and (capitalised := find_capitalised_token(vocab)):
@@ -150,18 +129,11 @@ class Tokenizer:
         """Learn a WordPiece vocabulary; the same texts in the same order give the same vocabulary.
 
         Args:
-            texts: the texts to learn from; they are read once, in order.
-            vocab_size: the maximum number of tokens; ids 0 to 4 are [PAD] [UNK] [CLS] [SEP] [MASK].
-            cased: whether to keep capitals.
             strip_accents: whether to remove accents; None removes them if `cased` is False. Removing them from Korean
                 is an error, because it splits Hangul syllables: use `cased=True` or `strip_accents=False`.
             min_frequency: how often a pair of tokens must occur to be merged into one token.
             coverage: the most frequent characters get a token of their own, until they make up this share of the first
                 20 million characters; words with rarer characters become [UNK].
-
-        Raises:
-            DataError: there is no text, it is Korean and accents are stripped, or the vocabulary is too small for the
-                alphabet.
         """
         vocab = learn_vocabulary(texts, vocab_size, cased, strip_accents, min_frequency, coverage)
         return cls(build_backend(vocab, not cased, strip_accents))
@@ -170,11 +142,7 @@ class Tokenizer:
         """Write tokenizer.json, vocab.txt and tokenizer_config.json, each atomically.
 
         Args:
-            directory: the directory, which is created if necessary.
             max_tokens: the maximum input length of the model, which is recorded for other programs.
-
-        Raises:
-            BertlabError: the directory cannot be written.
         """
         description = self.describe()
         normalizer_type = (description["normalizer"] or {}).get("type")
@@ -205,16 +173,7 @@ class Tokenizer:
     # -- encoding and decoding -----------------------------------------------------------------------------------
 
     def encode(self, text: str, pair: str | None = None, *, max_tokens: int | None = None) -> Encoding:
-        """Encode a text as [CLS] text [SEP], or two texts as [CLS] text [SEP] pair [SEP].
-
-        Args:
-            text: the first text.
-            pair: the second text, if any.
-            max_tokens: the maximum number of tokens, including [CLS] and [SEP].
-
-        Raises:
-            TextError: there are more than `max_tokens` tokens, or a text is not a string.
-        """
+        """Encode a text as [CLS] text [SEP], or two texts as [CLS] text [SEP] pair [SEP]."""
         return self.encode_batch([text], None if pair is None else [pair], max_tokens=max_tokens)[0]
 
     def encode_batch(
@@ -324,21 +283,17 @@ class Tokenizer:
         """Reconstruct the merges that built tokens in training; None if the vocabulary does not show their order."""
         if not self._shows_merge_order:
             return None
-        first_id = min((id for token, id in self.vocab.items() if self._is_merged(token)), default=len(self.vocab))
+        # single characters and special tokens exist before training
+        merged = (t for t in self.vocab if t not in self.special_tokens and len(t.removeprefix(CONTINUATION)) > 1)
+        first_id = min((self.vocab[token] for token in merged), default=len(self.vocab))
         return [find_merges(token, self.vocab, first_id) for token in tokens if token not in self.special_tokens]
-
-    def _is_merged(self, token: str) -> bool:
-        """Whether a merge made this token; single characters and special tokens exist before training."""
-        return token not in self.special_tokens and len(token.removeprefix(CONTINUATION)) > 1
 
     @cached_property
     def _shows_merge_order(self) -> bool:
-        """Whether the ids show the order of the merges; see `search.shows_merge_order`."""
         return shows_merge_order(self.vocab, self.special_tokens)
 
     @cached_property
     def vocab(self) -> Mapping[str, int]:
-        """Token -> its id."""
         return {token: id for id, token in enumerate(self._tokens)}
 
     @cached_property
@@ -348,7 +303,7 @@ class Tokenizer:
 
     @property
     def kind(self) -> str:
-        """The kind of vocabulary: WordPiece, BPE or Unigram."""
+        """WordPiece, BPE or Unigram."""
         return "WordPiece"
 
     def continues_word(self, id: int) -> bool:
@@ -373,7 +328,6 @@ class Tokenizer:
 
     @cached_property
     def _plain_backend(self) -> tokenizers.Tokenizer:
-        """The backend with special tokens in a text treated as ordinary characters."""
         backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
         backend.encode_special_tokens = True
         return backend
@@ -407,7 +361,6 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """The number of tokens in the vocabulary."""
         return len(self._tokens)
 
     @cached_property
@@ -431,33 +384,26 @@ class Tokenizer:
         return self._backend.model.max_input_chars_per_word
 
     def _normalise(self, text: str) -> str:
-        """Normalise a text as the tokenizer does before it splits the text, for example to lower case."""
         if not self._backend.normalizer:
             return text
         with translate_failures("tokenizer-failed", TextError):
             return self._backend.normalizer.normalize_str(text)
 
     def _add_layout(self, a: Segment, b: Segment | None = None) -> Encoding:
-        """Add this vocabulary's [CLS] and [SEP] to the tokens of a text or a pair of texts."""
         return add_layout(self.special, self.cls_id, self.sep_id, a, b)
 
 
-def select_tokenizer_class(backend: tokenizers.Tokenizer) -> type[Tokenizer]:
-    """Return the class for a tokenizer of the `tokenizers` library."""
-    from bertlab.text.tokenizers.subword import SubwordTokenizer  # that module imports this one
-
-    return Tokenizer if isinstance(backend.model, tokenizers.models.WordPiece) else SubwordTokenizer
+# type of a model of the `tokenizers` library -> the class for it, if that is not `Tokenizer`
+TOKENIZER_CLASSES: dict[type, type[Tokenizer]] = {}
 
 
 def _encode_ids(backend: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    """Return the ids of texts, without [CLS] and [SEP]."""
     texts = [_clean_text(text) for text in texts]
     with translate_failures("tokenizer-failed", TextError):
         return [row.ids for row in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
 
 def _clean_text(text: str) -> str:
-    """Replace the lone surrogates of a text; raise TextError if it is not a string."""
     if not isinstance(text, str):
         raise TextError("text-not-a-string")
     return replace_surrogates(text)

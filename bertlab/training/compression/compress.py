@@ -30,7 +30,7 @@ from bertlab.config.text_table import format_table
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.linear import supports_bfloat16
 from bertlab.nn.onnx_model import OnnxBert
-from bertlab.tasks.task_flags import TaskFlags, get_finetune_type, is_custom, make_task_record
+from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type, make_task_record
 from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
 from bertlab.tasks.training_data import TrainingData, TrainingOptions
 from bertlab.text.readers.rows import choose_evenly
@@ -128,7 +128,7 @@ def compress(config: CompressConfig) -> CompressionResult:
     loaded = checkpoint.load(config.checkpoint)
     if isinstance(loaded.model, OnnxBert):
         raise CheckpointError("onnx-already", name=loaded.name)
-    spec = config.make_spec(config.task, loaded.record.get("task") if is_custom(config.task) else None)
+    spec = config.make_spec(config.task, loaded.record.get("task") if config.task == CUSTOM_TASK else None)
     task_type = get_finetune_type(spec.kind)
     loaded = replace(loaded, model=keep_output_layer(loaded.model, task_type.head).eval())
     options = EvaluationOptions(
