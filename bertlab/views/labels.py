@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
+from rich.cells import cell_len
 
 from bertlab.config.languages import DEFAULT, list_message_ids, render
-from bertlab.config.text_table import measure_display_width
 from bertlab.tasks.classification import Classification
 from bertlab.tasks.entity_spans import is_entity_scheme
 from bertlab.tasks.tag_prediction import Tags
@@ -182,7 +182,7 @@ def tag_heat(tags: Tags) -> go.Figure:
 def _label_columns(figure: go.Figure, words: Sequence[str]) -> None:
     """Label columns with words, which are rotated if they would not fit on a phone."""
     names = [shorten(word, 14) for word in words]
-    total_width = sum(measure_display_width(name) + 2 for name in names)
+    total_width = sum(cell_len(name) + 2 for name in names)
     angle = 0 if total_width <= 36 else -60 if len(names) <= 16 else -90
     figure.update_xaxes(
         tickvals=list(range(len(names))), ticktext=list(map(escape_markup, names)), tickangle=angle,

@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 
-from bertlab.config.text_table import measure_display_width
+from rich.cells import cell_len
 
 
 def shorten(text: str, max_length: int) -> str:
@@ -18,9 +18,9 @@ def shorten_to_width(text: str, max_width: int, *, tail: int = 0) -> str:
     >>> shorten_to_width("whale oil, later paraffin", 15, tail=6)
     'whale oi…raffin'
     """
-    if measure_display_width(text) <= max_width:
+    if cell_len(text) <= max_width:
         return text
     ending = text[len(text) - tail :]
-    max_beginning_width = max_width - measure_display_width(ending) - 1  # the ellipsis takes the remaining letter
-    widths = accumulate(map(measure_display_width, text))
+    max_beginning_width = max_width - cell_len(ending) - 1  # the ellipsis takes the remaining letter
+    widths = accumulate(map(cell_len, text))
     return text[: sum(width <= max_beginning_width for width in widths)] + "…" + ending

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
+from rich.cells import cell_len
 
 from bertlab.abilities.results import HeadEffects, Lens, PredictionChange
 from bertlab.config.languages import DEFAULT, render, render_all
-from bertlab.config.text_table import measure_display_width
 from bertlab.views.figures import (
     BLUE,
     DIVERGING,
@@ -87,7 +87,7 @@ def before_after(
 def _break_title(title: str) -> str:
     """Escape a title, and break it before a bracket or shorten it if it is too long for one line."""
     name, bracket, rest = title.partition("(")
-    lines = [name, bracket + rest] if name and bracket and measure_display_width(title) > MAX_TITLE_WIDTH else [title]
+    lines = [name, bracket + rest] if name and bracket and cell_len(title) > MAX_TITLE_WIDTH else [title]
     return "<br>".join(escape_markup(shorten_to_width(line, MAX_TITLE_WIDTH, tail=6)) for line in lines)
 
 
