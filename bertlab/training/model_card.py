@@ -128,6 +128,8 @@ def _format_metrics(metrics: Mapping[str, float]) -> list[str]:
         label, number_format = METRICS.get(
             key, (key.replace("_", " "), "{:.2f}" if isinstance(value, float) else "{:,}")
         )
+        if key.startswith("among_five_"):  # of one kind of everyday sentences
+            label, number_format = f"… {key.removeprefix('among_five_')}", "{:.1f} %"
         rows.append((label, number_format.format(value)))
     return _format_table(rows)
 
