@@ -43,11 +43,8 @@ class TokenSegment:
     """A `Segment` with fields of its own."""
 
     ids: list[int]
-    """The token ids."""
     tokens: list[str]
-    """The tokens as text."""
-    offsets: list[tuple[int, int]]
-    """Character start and end of each token, without the space before it."""
+    offsets: list[tuple[int, int]]  # character start and end of each token, without the space before it
 
     def __len__(self) -> int:
         return len(self.ids)
