@@ -82,7 +82,7 @@ def test_python_also_trains_on_stories_with_their_recipe(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(module, "run", seen.append)
     monkeypatch.setattr(api, "_read_result", lambda out: out)
-    bertlab.pretrain(None, tmp_path / "run", mask=0.3)
+    bertlab.pretrain(None, tmp_path / "run", chosen_share=0.3)
     bertlab.pretrain(None, tmp_path / "run", recipe="fast")
     bertlab.pretrain(None, tmp_path / "run", from_="scratch")
     assert [(config.recipe, config.chosen_share) for config in seen] == [
