@@ -45,12 +45,7 @@ class DistilledLabelLoss:
 
 
 def add_teacher(data: TrainingData, source: str, teacher_share: float) -> TrainingData:
-    """Return the data of a classification run with a loss that includes the predictions of the checkpoint `source`.
-
-    Raises:
-        BertlabError: the checkpoint of the teacher cannot be opened, lacks the output layer, or has too few positions,
-            or its vocabulary or labels differ from those of the student.
-    """
+    """Return the data of a classification run with a loss that includes the predictions of the checkpoint `source`."""
     head = data.task_type.head
     vocabulary_error = BertlabError("teacher-of-other-vocabulary", teacher=source, checkpoint=data.loaded.name)
     loaded = open_teacher(source, head, data.loaded.tokenizer, data.options.max_tokens, vocabulary_error)
@@ -77,9 +72,6 @@ def open_teacher(
     Args:
         head: the output layer that the teacher needs.
         tokenizer, max_input_tokens: those of the student.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, lacks the output layer, or has too few positions.
     """
     loaded = checkpoint.load(source)
     if loaded.tokenizer.digest != tokenizer.digest:

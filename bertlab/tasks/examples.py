@@ -64,9 +64,6 @@ def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[i
 
     Args:
         order: number of examples -> a permutation of their indices; the examples at the first ones are held out.
-
-    Raises:
-        DataError: one of the parts would be empty.
     """
     count = round(share * len(examples))
     if not 0 < count < len(examples):
@@ -79,11 +76,7 @@ def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[i
 
 
 def read_text(row: dict, column: str) -> str:
-    """Read the text in a column; a number is converted to text.
-
-    Raises:
-        DataError: the cell is empty, or a list or object.
-    """
+    """Read the text in a column; a number is converted to text."""
     value = row.get(column)
     if value is None:
         raise DataError("cell-missing", column=repr(column))
@@ -111,9 +104,6 @@ def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tup
 
     Args:
         names_by_number: the names of the labels that the data stores as the numbers 0, 1, 2, ...
-
-    Raises:
-        DataError: the cell does not contain the name or number of a label.
     """
     name = read_label_name(cell)
     if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(names_by_number):

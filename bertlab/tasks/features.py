@@ -172,11 +172,7 @@ def tokenise_texts(
     inputs_per_example: int = 1,
     target_dtype: torch.dtype = torch.int64,
 ) -> TextFeatures:
-    """Tokenise texts or (unless `texts_b` is empty) pairs of texts, and truncate inputs longer than `max_tokens`.
-
-    Raises:
-        TextError: `max_tokens` is below 5.
-    """
+    """Tokenise texts or (unless `texts_b` is empty) pairs of texts, and truncate inputs longer than `max_tokens`."""
     check_max_tokens(max_tokens)
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
     separators = [sep] * tokenizer.special.separators

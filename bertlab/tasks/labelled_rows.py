@@ -57,10 +57,6 @@ class RowReader:
             labels: the labels that targets are indices into, such as those of a checkpoint; () finds them in the data.
             invalid_rows: receives the invalid rows; None stops at the first invalid row.
             training: whether the rows must have labels, and at least two different ones.
-
-        Raises:
-            DataError: there is no valid row, a column is missing, `invalid_rows` stops at an invalid row, or the
-                training rows have no labels or all have the same one.
         """
         invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
         data.require_columns((*spec.text, *([spec.choice_prefix_column] if spec.choice_prefix_column else [])))
@@ -122,9 +118,6 @@ def match_labels(spec: TaskSpec, labels: tuple[str, ...]) -> tuple[str, ...]:
     """Convert a checkpoint's labels to the task's spelling, in the checkpoint's order.
 
     Labels without real names ("LABEL_0") are assumed to be in the task's order.
-
-    Raises:
-        BertlabError: the checkpoint lacks a label of the task.
     """
     if not spec.labels:
         return labels

@@ -103,9 +103,6 @@ def compute_entity_metrics(
         predicted: the predicted tags of every sentence.
         strict: whether only entities that begin with a B-tag count (`seqeval`'s strict mode with IOB2).
 
-    Raises:
-        DataError: a sentence has a different number of gold and predicted tags.
-
     >>> compute_entity_metrics([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])["precision"]
     0.5
     """

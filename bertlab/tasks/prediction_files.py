@@ -28,9 +28,6 @@ def choose_path(
     Args:
         default_name: the file name if the benchmark has no official one.
         split_index: the index of the split among the task's splits of the same kind (validation or test).
-
-    Raises:
-        DataError: `out` is a file, but several splits are written.
     """
     if out.is_dir() or not out.suffix:
         return out / (spec.submission[split_index] if split_index < len(spec.submission) else default_name)
@@ -62,10 +59,6 @@ class TableFile:
 
         Predictions for skipped rows are ignored. If the ids of n skipped rows could not be read, up to n predictions
         with unknown ids are ignored too.
-
-        Raises:
-            DataError: the file is invalid, an id is missing, unknown or repeated, or a prediction is not valid for the
-                task.
         """
         table = read_file(path)
         id_column = next((name for name in ("index", "id") if name in table.columns), None)
@@ -114,11 +107,7 @@ def write_conll(path: Path, examples: Examples, predictions: Sequence[Sequence[s
 
 
 def read_conll(path: Path, examples: Examples, options: object = None) -> list[list[str]]:
-    """Read tags from a file in the format of CoNLL, in the order of the examples; those of skipped rows are ignored.
-
-    Raises:
-        DataError: the file is missing or invalid, its tokens do not match the examples, or a tag is unknown.
-    """
+    """Read tags from a file in the format of CoNLL, in the order of the examples; those of skipped rows are ignored."""
     try:
         blocks = path.read_text(encoding="utf-8").split("\n\n")
     except UnicodeDecodeError:

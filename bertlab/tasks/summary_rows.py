@@ -35,11 +35,7 @@ class SummaryExample(Example):
 
 
 def read_sentences(cell: object, column: str) -> tuple[str, ...]:
-    """Read the sentences in a cell: a list of sentences, or a document, which is split into sentences.
-
-    Raises:
-        DataError: the cell is empty, or contains neither text nor a list of texts.
-    """
+    """Read the sentences in a cell: a list of sentences, or a document, which is split into sentences."""
     if isinstance(cell, list):
         if not all(isinstance(sentence, str) for sentence in cell):
             raise DataError("cell-not-list-of-texts", column=repr(column))
@@ -57,9 +53,6 @@ def read_chosen_sentences(cell: object, sentences: Sequence[str]) -> tuple[int, 
 
     Args:
         cell: the indices of the chosen sentences, from 0, or their texts: as a list, as one text, or as JSON.
-
-    Raises:
-        DataError: an index is too large, or a text is not a sentence of the document.
 
     >>> sentences = ["Rain fell.", "Tea.", "It ended."]
     >>> read_chosen_sentences("0, 2", sentences), read_chosen_sentences(["Tea."], sentences)

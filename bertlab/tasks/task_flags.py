@@ -63,9 +63,6 @@ class TaskFlags:
             name: the name of a known task, or "custom".
             recorded: the record of the task that a checkpoint was fine-tuned on (see `make_task_record`). It is used
                 for a custom task if --type is missing.
-
-        Raises:
-            BertlabError: flags are missing, or do not fit the type of the task.
         """
         if self.kind is not None:
             given_type = get_finetune_type(self.kind)
@@ -96,11 +93,7 @@ class TaskFlags:
 
 
 def get_finetune_type(name: str) -> TaskType:
-    """Look up a task type by its name.
-
-    Raises:
-        BertlabError: no task type for fine-tuning has this name.
-    """
+    """Look up a task type by its name."""
     task_types = {task_type.name: task_type for task_type in list_finetune_types()}
     if name not in task_types:
         raise BertlabError("kind-unknown", kind=name, kinds=list(task_types))
@@ -108,11 +101,7 @@ def get_finetune_type(name: str) -> TaskType:
 
 
 def parse_task_record(record: dict) -> TaskSpec:
-    """Convert the record of a task in `bertlab.json` to the task.
-
-    Raises:
-        BertlabError: the record is damaged.
-    """
+    """Convert the record of a task in `bertlab.json` to the task."""
     task_type = get_finetune_type(str(record.get("kind")))
     known_fields = {field.name for field in fields(TaskSpec)}
     values = {

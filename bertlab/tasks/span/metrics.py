@@ -57,9 +57,6 @@ NORMALISERS = {"squad": normalise_answer, "korquad": normalise_korean_answer, "k
 def choose_script(spec: TaskSpec) -> str:
     """Choose the evaluation script for a task's answers: KLUE's for ROUGE-W, else that of the task's language.
 
-    Raises:
-        DataError: there is no evaluation script for the task's language.
-
     >>> from bertlab.config.tasks import TASKS
     >>> choose_script(TASKS["squad_v2"]), choose_script(TASKS["korquad"]), choose_script(TASKS["klue_mrc"])
     ('squad', 'korquad', 'klue')
@@ -165,10 +162,6 @@ def score_squad(
         exact_match, f1 and, with the script of KLUE, rouge_w; total, the number of questions that were scored; missing,
         the number of questions without a prediction. For v2.0 also has_answer_* and no_answer_*, and with `no_answer`
         the best metrics at any threshold (best_*) and the thresholds that lead to them (best_*_threshold).
-
-    Raises:
-        DataError: there is nothing to score, a v1.1 row has no answer, the version or script is unknown, a question has
-            no no-answer score, or `threshold` is given without `no_answer`.
 
     >>> questions = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
     >>> score_squad({"q": "Iron kettle"}, questions)

@@ -54,11 +54,7 @@ def read_rows(
 def open_rows(
     source: str | Path, split: str, limits: Limits | None = None, invalid_rows: InvalidRows | None = None
 ) -> Rows:
-    """Open a split as rows with one question each; see `find_split` for how a split is found.
-
-    Raises:
-        DataError: there is no such file or split, the hub cannot be reached, or SQuAD's JSON is malformed.
-    """
+    """Open a split as rows with one question each; see `find_split` for how a split is found."""
     if not (paths := find_split(source, split)):
         return read_split(source, split)
     parts = []
@@ -80,10 +76,6 @@ def read_questions(
         invalid_rows: receives the rows that lack the question or the passage, repeat an id, or have malformed answers;
             None stops at the first.
         training: whether at least one question must have an answer.
-
-    Raises:
-        DataError: there is no valid question, `invalid_rows` stops at an invalid one, or training needs an answer and
-            there is none.
     """
     if not table.rows:
         raise DataError("no-questions", name=table.name)
@@ -178,11 +170,7 @@ def _find_answer_error(
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
-    """Read predicted answers: a JSON object {id: text}, or a table with the columns id and prediction_text.
-
-    Raises:
-        DataError: the file is missing or damaged, an id is repeated, or an answer is not a text.
-    """
+    """Read predicted answers: a JSON object {id: text}, or a table with the columns id and prediction_text."""
     path = Path(path)
     data = read_file(path, default=".json").rows
     if all({"id", "prediction_text"} <= row.keys() for row in data):
@@ -202,11 +190,7 @@ def read_predictions(path: str | Path) -> dict[str, str]:
 
 
 def read_scores(path: str | Path) -> dict[str, float]:
-    """Read no-answer scores, a JSON object {id: number}; a higher score means that an answer is less likely.
-
-    Raises:
-        DataError: the file is missing or damaged, or has a different format.
-    """
+    """Read no-answer scores, a JSON object {id: number}; a higher score means that an answer is less likely."""
     data, *others = read_file(path, default=".json").rows
     if others or not all(type(score) in (int, float) for score in data.values()):
         raise DataError("no-answer-scores-invalid", path=path)

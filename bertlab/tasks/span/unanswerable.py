@@ -56,9 +56,6 @@ def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int =
         rows: questions with the columns of SQuAD; rows with the same title belong to one article.
         per_answerable: above 0 and at most 1; with 0.5, a third of all questions become unanswerable, as in the
             training set of v2.0.
-
-    Raises:
-        DataError: `per_answerable` is out of range, or no method can change any of the rows.
     """
     if not 0 < per_answerable <= 1:
         raise DataError("unanswerable-share-invalid", share=per_answerable)
