@@ -14,8 +14,8 @@ from benchmarks import transformers_peer
 from benchmarks.harness import BenchOptions, make_ratio_result, measure_alternately, measure_peak_memory_mb, report
 from bertlab.checkpoints import checkpoint, locate
 from bertlab.config.processor import count_cores
-from bertlab.tasks.span.squad import read_rows
-from bertlab.tasks.span.windows import make_span_features
+from bertlab.tasks.span.squad import make_examples, read_rows
+from bertlab.tasks.span.windows import encode_questions
 from bertlab.training.devices import describe_hardware
 
 SAMPLE_ROWS = 4000  # the peer is first timed on this many rows, to choose its number of processes
@@ -63,7 +63,8 @@ def measure(config: FeaturesBenchConfig) -> dict:
 
     def run_bertlab() -> float:
         start = time.perf_counter()
-        features = make_span_features(tokenizer, rows, config.max_tokens, config.stride)
+        features = encode_questions(tokenizer, make_examples(rows), config.max_tokens, config.stride)
+        _ = features.start_and_end_W
         preparation_seconds.append(time.perf_counter() - start)
         window_counts["bertlab"] = sum(1 for _ in features.windows)
         bertlab_seconds.append(time.perf_counter() - start)

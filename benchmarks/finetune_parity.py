@@ -29,8 +29,6 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.files import write_atomically
 from bertlab.config.tasks import get_task
 from bertlab.config.text_table import format_table
-from bertlab.tasks.span.squad import read_rows
-from bertlab.tasks.span.task import compute_answer_metrics
 from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.splits import read_split
@@ -260,19 +258,18 @@ def finetune_with_transformers(
         use_cpu=True, bf16=config.precision == "bfloat16",
     )  # fmt: skip
     trainer.train()
+    examples = task_type.read(task_type.open_rows(rows, "validation"), spec)
     if task_type.reads_windows:
         trainer.save_model(str(out / "model"))
-        model = checkpoint.load(out / "model").model
-        return compute_answer_metrics(
-            model, checkpoint.load(initial_checkpoint).tokenizer, read_rows(rows, "validation"), spec
-        )
-    examples = task_type.read_examples(read_split(rows, "validation"), spec)
+        features = task_type.encode(checkpoint.load(initial_checkpoint).tokenizer, examples, task_type.max_tokens)
+        outputs = task_type.compute_outputs(checkpoint.load(out / "model").model, features)
+        return task_type.score(examples, task_type.choose(examples, outputs))
     validation = transformers_peer.encode_text_rows(
         read_split(rows, "validation").rows, tokenizer, spec.text, recipe.max_tokens
     )
     scores = trainer.predict(validation).predictions  # [rows, labels], or [rows, 1] for a regression
-    predictions = scores[:, 0].tolist() if task_type.predicts_value else task_type.choose_predictions(scores)
-    return task_type.compute_metrics(examples, predictions)
+    predictions = scores[:, 0].tolist() if task_type.predicts_value else task_type.choose(examples, scores)
+    return task_type.score(examples, predictions)
 
 
 def format_results(results: list[dict]) -> list[str]:

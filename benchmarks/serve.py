@@ -30,9 +30,9 @@ from bertlab.config.tasks import get_task
 from bertlab.config.text_table import format_table
 from bertlab.nn.onnx_model import OnnxBert
 from bertlab.serving.dispatcher import count_cores
+from bertlab.tasks import evaluation
 from bertlab.tasks.examples import Examples
 from bertlab.tasks.task_flags import get_finetune_type
-from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.training.devices import describe_hardware
 
 TARGET = 30  # the throughput of the step `COMPARED_STEP`, divided by that of the first step, should be at least this
@@ -138,11 +138,12 @@ def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
     """
     spec = get_task(config.task)
     task_type = get_finetune_type(spec.kind)
-    options = EvaluationOptions(
+    options = evaluation.EvaluationOptions(
         source=config.data or spec.hub_id, is_user_data=bool(config.data), split="validation", task=config.task,
         limit=config.rows, invalid="skip",
     )  # fmt: skip
-    examples = task_type.read_split(spec, task_type.list_evaluation_splits(spec, options)[0], student, options)
+    split = evaluation.list_evaluation_splits(task_type, spec, options)[0]
+    examples = evaluation.read_examples(task_type, spec, split, student, options)
     if not examples.is_labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)
     return examples

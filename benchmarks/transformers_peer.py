@@ -14,18 +14,18 @@ import transformers
 
 from bertlab.config.errors import BertlabError
 from bertlab.tasks.span.squad import read_rows
-from bertlab.tasks.task_type import FinetuneTaskType
+from bertlab.tasks.task_type import TaskType
 from bertlab.text.readers.splits import read_split
 
 
-def read_task_rows(source: str | Path, split: str, task_type: FinetuneTaskType) -> list[dict]:
+def read_task_rows(source: str | Path, split: str, task_type: TaskType) -> list[dict]:
     """Return the rows of one split of a task."""
     return read_rows(source, split) if task_type.reads_windows else read_split(source, split).rows
 
 
 def encode_rows(
     rows: Sequence[Mapping],
-    task_type: FinetuneTaskType,
+    task_type: TaskType,
     columns: Sequence[str],
     tokenizer: transformers.PreTrainedTokenizerFast,
     max_tokens: int,
@@ -166,7 +166,7 @@ class _StepEndCallback(transformers.TrainerCallback):
 
 def make_trainer(
     checkpoint: Path,
-    task_type: FinetuneTaskType,
+    task_type: TaskType,
     data: datasets.Dataset,
     tokenizer: transformers.PreTrainedTokenizerFast,
     out: Path,
@@ -193,7 +193,7 @@ def make_trainer(
     transformers.logging.disable_progress_bar()
     transformers.set_seed(seed)
     settings = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    if task_type.uses_labels:
+    if task_type.has_labels:
         settings["num_labels"] = num_labels
     if task_type.predicts_value:
         settings |= {"num_labels": 1, "problem_type": "regression"}

@@ -743,11 +743,11 @@ class Session:
     ) -> RecomputablePrediction:
         """Make the prediction of `intervene`, which can be computed again with changed hidden states."""
         task_type = TASK_TYPES.get(kind)
-        if task_type is None or not task_type.supports_interventions:
+        if task_type is None or not task_type.recompute:
             names = [supported_type.name for supported_type in list_intervention_types()]
             raise BertlabError("prediction-unknown", prediction=kind, predictions=names)
         self._require_head(kind)
         if task_type.interventions_need_pair and pair is None:
             raise TextError("second-text-missing", prediction=task_type.name)
         encoding = self.encode_input(text, pair)
-        return task_type.make_recomputable_prediction(self.loaded, encoding, pair, mask)
+        return task_type.recompute(task_type, self.loaded, encoding, pair, mask)

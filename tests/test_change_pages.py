@@ -23,8 +23,8 @@ from bertlab.text.tokenizers.extension import extend_tokenizer
 
 MASKED = "Green [MASK], some [MASK]."
 PREDICTIONS = [
-    {"ask": "mask", "masked": MASKED},
-    {"ask": "nsp"},
+    {"ask": "masked_lm", "masked": MASKED},
+    {"ask": "sentence_pair"},
     {"ask": "span", "question": "Who carried it?", "passage": "The keeper of the old mill carried it."},
 ]
 
@@ -130,8 +130,8 @@ def test_command_on_the_page_creates_the_pruned_checkpoint(shipped, tmp_path, mo
     record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
     assert not record["validation"], "metrics of the unpruned model do not apply"
     pruned, whole = sessions.find_checkpoint(str(tmp_path / "pruned")), sessions.find_checkpoint("strongest")
-    expected = cached_results.compute(whole, "intervene", "mask", MASKED, None, changes="0.1")
-    got = cached_results.compute(pruned, "intervene", "mask", MASKED, None).outcomes[0]
+    expected = cached_results.compute(whole, "intervene", "masked_lm", MASKED, None, changes="0.1")
+    got = cached_results.compute(pruned, "intervene", "masked_lm", MASKED, None).outcomes[0]
     assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
 
 
@@ -149,9 +149,9 @@ def test_logit_lens_draws_part_of_long_text_and_fills_masks_jointly(shipped):
     [
         (["heads", MASKED], 0),
         (["heads", MASKED, "--change", "0.1,r1.0.2-u"], 0),
-        (["heads", "Tea.", "Bread.", "--ask", "nsp", "--json"], 0),
+        (["heads", "Tea.", "Bread.", "--ask", "sentence_pair", "--json"], 0),
         (["heads", MASKED, "--change", "7.0"], 2),
-        (["heads", "Tea.", "--ask", "nsp"], 2),
+        (["heads", "Tea.", "--ask", "sentence_pair"], 2),
         (["logit-lens", MASKED], 0),
         (["logit-lens", MASKED, "--beams", "3"], 0),
         (["logit-lens", "Tea.", "--beams", "3"], 2),
@@ -231,7 +231,7 @@ def test_an_export_drops_the_metrics_of_the_original_and_can_be_evaluated(tmp_pa
 
 
 def test_interrupted_head_effects_resume_after_finished_layers(shipped):
-    inputs, progress = ("nsp", "Rain fell on the harbour.", "The boats stayed in."), []
+    inputs, progress = ("sentence_pair", "Rain fell on the harbour.", "The boats stayed in."), []
     chosen = sessions.find_checkpoint("strongest")
 
     def stop(share: float) -> None:

@@ -215,7 +215,7 @@ def test_next_sentence(run):
 
 
 def test_second_text_for_a_single_text_model_warns(run, tmp_path):
-    session, record = bertlab.load("sst2"), {"task": {"kind": "classify", "text": ["sentence"]}}
+    session, record = bertlab.load("sst2"), {"task": {"kind": "classification", "text": ["sentence"]}}
     path = str(save(tmp_path / "judge", session.model, session.tokenizer, record))
     assert run("classify", A, "--checkpoint", path)[2] == ""
     error = run("classify", A, B, "--checkpoint", path)[2]
@@ -270,7 +270,7 @@ def test_info(run):
 def test_info_wraps_lines_and_omits_empty_fields(run, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     session = bertlab.load("sst2")
-    record = {"seed": 0, "note": "word " * 60, "attribution": "", "task": {"kind": "classify", "hub_id": ""}}
+    record = {"seed": 0, "note": "word " * 60, "attribution": "", "task": {"kind": "classification", "hub_id": ""}}
     path = str(save(tmp_path / "made", session.model, session.tokenizer, record))
     _, out, _ = run("info", "--checkpoint", path)
     lines = out.splitlines()

@@ -18,8 +18,8 @@ from bertlab.config.errors import CheckpointError
 from bertlab.config.tasks import get_task
 from bertlab.nn.bert import Bert
 from bertlab.nn.interventions import Interventions
-from bertlab.tasks.task_flags import get_finetune_type
-from bertlab.tasks.training_data import TrainingOptions
+from bertlab.tasks.classification import CLASSIFICATION
+from bertlab.tasks.training_data import TrainingOptions, read_training_data
 from bertlab.text.batch import collate
 from bertlab.training.compression import compress as command
 from bertlab.training.compression.importance import choose_heads_to_prune, choose_neurons_to_keep, compute_importance
@@ -46,7 +46,7 @@ def loaded(shipped):
 @pytest.fixture
 def data(loaded, rows):
     options = TrainingOptions(data=str(rows), validation=None, max_tokens=32)
-    return get_finetune_type("classification").read_training_data(get_task("sst2"), loaded, options)
+    return read_training_data(CLASSIFICATION, get_task("sst2"), loaded, options)
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from bertlab.config.tasks import TASKS
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.error_analysis import ErrorAnalysis
 from bertlab.tasks.registry import TASK_TYPES
-from bertlab.tasks.span.answer import answer_questions
 from bertlab.tasks.span.metrics import score_squad
+from bertlab.tasks.span.windows import encode_questions
 from bertlab.training.error_analysis import analyse_errors, find_task, read_labelled_rows
 
 TEXTS = [{"sentence": f"Green tea number {n}.", "label": n % 2} for n in range(12)]
@@ -289,11 +289,11 @@ def test_invalid_rows_are_counted_and_listed(shipped, tmp_path, language):
 @pytest.mark.parametrize(
     ("kind", "evaluated", "total", "invalid", "id"),
     [
-        ("classify", 4, 4, 0, "evaluation-coverage-all"),
-        ("classify", 2, 6, 2, "evaluation-coverage-sample-valid"),
+        ("classification", 4, 4, 0, "evaluation-coverage-all"),
+        ("classification", 2, 6, 2, "evaluation-coverage-sample-valid"),
         ("span", 4, 4, 2, "evaluation-coverage-all-valid"),
         ("span", 2, 4, 0, "evaluation-coverage-sample"),
-        ("regress", 1, 2, 1, "evaluation-coverage-single-valid"),
+        ("regression", 1, 2, 1, "evaluation-coverage-single-valid"),
     ],
 )
 def test_coverage_of_metrics(monkeypatch, kind, evaluated, total, invalid, id):
@@ -337,8 +337,10 @@ def test_error_analysis_uses_the_windows_of_evaluate(shipped, tmp_path):
     text = "The keeper of the old mill carried the lantern. " * 12
     questions = [{"id": str(n), "context": text, "question": "Who?", "answer": "mill"} for n in range(2)]
     spec = find_task(loaded, "squad")
-    analysis = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", questions), spec), spec, 500)
-    decoded = answer_questions(loaded.model, loaded.tokenizer, questions, stride=5)
+    rows = read_labelled_rows(jsonl(tmp_path / "rows.jsonl", questions), spec)
+    analysis, examples = analyse_errors(loaded, rows, spec, 500), read_examples(rows, spec)
+    features = encode_questions(loaded.tokenizer, examples, loaded.config.max_tokens, stride=5)
+    decoded = TASK_TYPES["span"].compute_outputs(loaded.model, features)
     assert [row.prediction for row in analysis.rows] == [one.text for one in decoded]
 
 
@@ -350,7 +352,8 @@ def test_error_analysis_of_korean_questions_uses_the_metrics_of_their_task(shipp
         {"id": str(n), "context": text, "question": "언제?", "answer": "1874년" if n else ""} for n in range(4)
     ]
     spec = find_task(loaded, task)
-    analysis = analyse_errors(loaded, read_labelled_rows(jsonl(tmp_path / "rows.jsonl", questions), spec), spec, 500)
+    rows = read_labelled_rows(jsonl(tmp_path / "rows.jsonl", questions), spec)
+    analysis = analyse_errors(loaded, rows, spec, 500)
     assert ("rouge_w" in analysis.metrics) is (task == "klue_mrc")
     for groups in analysis.groups.values():
         weighed = sum(group.exact_match * len(group.rows) for group in groups) / 4

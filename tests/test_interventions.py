@@ -25,7 +25,7 @@ from bertlab.session import Session
 
 MASKED, A, B = "The potter set the [MASK] on the shelf.", "Rain fell on the harbour.", "The boats stayed in."
 QUESTION, PASSAGE = "Who carried it?", "The keeper of the old mill carried it; rain fell all night."
-INPUTS = {"mask": (MASKED, None), "nsp": (A, B), "span": (QUESTION, PASSAGE)}
+INPUTS = {"masked_lm": (MASKED, None), "sentence_pair": (A, B), "span": (QUESTION, PASSAGE)}
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +46,10 @@ def test_no_change_changes_nothing_and_probabilities_are_those_of_the_session(se
         assert outcome.before == pytest.approx(outcome.after, rel=1e-9)
         assert math.log(outcome.before / (1 - outcome.before)) == pytest.approx(outcome.log_odds_before, abs=1e-6)
     best = found.outcomes[0]
-    if kind == "mask":
+    if kind == "masked_lm":
         expected = session.fill_mask(MASKED)[0].candidates[0]
         assert (best.label, best.before) == (expected.token, pytest.approx(expected.probability, rel=1e-5))
-    if kind == "nsp":
+    if kind == "sentence_pair":
         probability = session.next_sentence(A, B).probability
         assert best.before == pytest.approx(max(probability, 1 - probability), rel=1e-5)
         assert [outcome.label for outcome in found.outcomes[:2]] == (
@@ -83,16 +83,16 @@ def test_the_effect_of_a_head_is_that_of_ablating_it_alone(session, kind):
 
 
 def test_a_layer_of_a_long_text_is_measured_in_several_batches(session, monkeypatch):
-    whole = session.head_effects("mask", MASKED).effects_LN
+    whole = session.head_effects("masked_lm", MASKED).effects_LN
     monkeypatch.setattr("bertlab.abilities.surgery.compute.MAX_PROBS", 1)
-    np.testing.assert_allclose(session.head_effects("mask", MASKED).effects_LN, whole, atol=1e-5)
+    np.testing.assert_allclose(session.head_effects("masked_lm", MASKED).effects_LN, whole, atol=1e-5)
 
 
 def test_the_mask_to_predict_can_be_chosen(session):
     text = "The [MASK] set the bowl on the [MASK]."
     fills = session.fill_mask(text, 1)
     for number, fill in enumerate(fills):
-        assert session.intervene("mask", text, mask=number).outcomes[0].label == fill.candidates[0].token
+        assert session.intervene("masked_lm", text, mask=number).outcomes[0].label == fill.candidates[0].token
 
 
 def test_an_attention_row_can_be_replaced(session):
@@ -106,22 +106,22 @@ def test_an_attention_row_can_be_replaced(session):
         )
         position = encoding.ids.index(session.tokenizer.mask_id)
         expected = model.mlm(encoded.hidden_BTH[0, position]).softmax(-1).max()
-    found = intervene(session, "mask", "r1.0.5-2:1-4:3")
+    found = intervene(session, "masked_lm", "r1.0.5-2:1-4:3")
     assert found.outcomes[found.top].after == pytest.approx(float(expected), rel=1e-5)
     own = session.attention_row(MASKED, layer=1, head=0, position=5)
     own_weights = "-".join(f"{place}:{weight:.8f}" for place, weight in enumerate(own))
-    same = intervene(session, "mask", f"r1.0.5-{own_weights}").outcomes[0]
+    same = intervene(session, "masked_lm", f"r1.0.5-{own_weights}").outcomes[0]
     assert same.after == pytest.approx(same.before, abs=1e-6), "replaced by the same row"
-    assert intervene(session, "mask", "r1.0.5-u").outcomes[0].after != pytest.approx(same.before, abs=1e-6)
+    assert intervene(session, "masked_lm", "r1.0.5-u").outcomes[0].after != pytest.approx(same.before, abs=1e-6)
 
 
 def test_patching_every_position_from_another_text_gives_its_prediction(session):
     other = "The potter set the [MASK] on the window."
-    theirs = session.intervene("mask", other).outcomes[0]
-    found = intervene(session, "mask", "p1.a-1.a", other=other)
+    theirs = session.intervene("masked_lm", other).outcomes[0]
+    found = intervene(session, "masked_lm", "p1.a-1.a", other=other)
     assert found.outcomes[found.top].label == theirs.label
     assert found.outcomes[found.top].after == pytest.approx(theirs.before, rel=1e-5)
-    one = intervene(session, "mask", "p2.5-2.5", other=other)
+    one = intervene(session, "masked_lm", "p2.5-2.5", other=other)
     assert one.outcomes[one.top].label == theirs.label, (
         "the MLM output layer reads only the last hidden state of the mask"
     )
@@ -146,7 +146,7 @@ def test_patching_every_position_from_another_text_gives_its_prediction(session)
 )
 def test_interventions_that_do_not_exist_are_refused(session, changes, id, params):
     with raises_error(InterventionError, id, **params):
-        intervene(session, "mask", changes, other="Rain.")
+        intervene(session, "masked_lm", changes, other="Rain.")
 
 
 @pytest.mark.parametrize(
@@ -154,22 +154,22 @@ def test_interventions_that_do_not_exist_are_refused(session, changes, id, param
 )
 def test_the_outcomes_of_a_sentence_pair_are_those_of_the_objective_of_the_checkpoint(session, objective, labels):
     trained = Session(replace(session.loaded, record={"objectives": ["masked words", objective]}))
-    outcomes = intervene(trained, "nsp").outcomes
+    outcomes = intervene(trained, "sentence_pair").outcomes
     assert {outcome.label for outcome in outcomes} == labels
-    assert outcomes[0].label == trained.next_sentence(A, B).label == trained.head_effects("nsp", A, B).label
+    assert outcomes[0].label == trained.next_sentence(A, B).label == trained.head_effects("sentence_pair", A, B).label
 
 
 def test_predictions_that_cannot_be_made_are_refused(session, checkpoints):
     with raises_error(InterventionError, "patch-without-text"):
-        intervene(session, "mask", "p0.0-0.0")
+        intervene(session, "masked_lm", "p0.0-0.0")
     with raises_error(InterventionError, "layer-out-of-range", layer=2):
-        session.head_effects("mask", MASKED, layers=[2])
+        session.head_effects("masked_lm", MASKED, layers=[2])
     with raises_error(TextError, "mask-out-of-range", mask=1, last=0):
-        session.intervene("mask", MASKED, mask=1)
+        session.intervene("masked_lm", MASKED, mask=1)
     with raises_error(TextError, "mask-missing"):
-        session.intervene("mask", A)
+        session.intervene("masked_lm", A)
     with raises_error(TextError, "second-text-missing", prediction="sentence_pair"):
-        session.intervene("nsp", A)
+        session.intervene("sentence_pair", A)
     with raises_error(TextError, "text-too-long", limit=64):
         session.head_effects("span", QUESTION, "rain " * 80)
     kinds = ["masked_lm", "sentence_pair", "classification", "span"]
@@ -247,7 +247,7 @@ def test_a_pruned_checkpoint_predicts_as_the_original_with_ablated_heads(session
     model = bertlab.load(tmp_path / "pruned").model
     again = checkpoint.save(tmp_path / "again", model, session.tokenizer, {}, dtype=torch.float32)
     assert (again / "model.safetensors").read_bytes() == after.read_bytes()
-    assert intervene(session, "mask").outcomes[0].before == pytest.approx(
+    assert intervene(session, "masked_lm").outcomes[0].before == pytest.approx(
         session.fill_mask(MASKED)[0].candidates[0].probability, rel=1e-5
     ), "the original session is unchanged"
 
@@ -288,7 +288,7 @@ def test_pruned_heads_have_no_weights_and_a_trace_shows_all_heads(session):
     for a, b in (
         (pruned.attention(A).probs_LNTT, zeroed.attention(A).probs_LNTT),
         (pruned.block(A, layer=0, head=0).heads_H, zeroed.block(A, layer=0, head=0).heads_H),
-        (pruned.head_effects("mask", MASKED).effects_LN, zeroed.head_effects("mask", MASKED).effects_LN),
+        (pruned.head_effects("masked_lm", MASKED).effects_LN, zeroed.head_effects("masked_lm", MASKED).effects_LN),
         (pruned.embed([A, B]), zeroed.embed([A, B])),
     ):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)

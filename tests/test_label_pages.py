@@ -155,7 +155,7 @@ def second_field(app) -> list[str]:
 
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_checkpoints_of_single_texts_show_the_second_field_on_request(shipped, saved_as, language):
-    record = {"task": {"kind": "classify", "text": ["sentence"]}}
+    record = {"task": {"kind": "classification", "text": ["sentence"]}}
     path = str(saved_as("classify", record))
     app = open_page("classify", lang=language, checkpoint=path)
     assert text("classify-trained-on-single-texts", language) in [caption.value for caption in app.caption]
@@ -172,7 +172,7 @@ def test_checkpoints_of_single_texts_show_the_second_field_on_request(shipped, s
     assert not app.exception
 
 
-@pytest.mark.parametrize("task", [None, 3, {}, {"kind": "classify", "text": "sentence"}])
+@pytest.mark.parametrize("task", [None, 3, {}, {"kind": "classification", "text": "sentence"}])
 def test_the_second_field_is_shown_unless_the_task_has_single_texts(shipped, saved_as, task):
     app = open_page("classify", checkpoint=str(saved_as("classify", {"task": task})))
     assert not app.exception, app.exception[0].message
@@ -181,7 +181,7 @@ def test_the_second_field_is_shown_unless_the_task_has_single_texts(shipped, sav
 
 
 def test_a_table_for_a_checkpoint_of_single_texts_has_no_pairs_at_first(shipped, saved_as):
-    path = str(saved_as("classify", {"task": {"kind": "classify", "text": ["sentence"]}}))
+    path = str(saved_as("classify", {"task": {"kind": "classification", "text": ["sentence"]}}))
     app = open_page("classify", checkpoint=path, **{"batch-classify": "Green tea.\tA bowl.\nRain.\tA boat."})
     assert not app.exception, app.exception[0].message
     assert app.selectbox(key="pair-classify").value == ""
@@ -262,7 +262,7 @@ def test_unnamed_pasted_pairs_are_pairs_for_pair_checkpoints(shipped, saved_as):
     pasted = {"batch-classify": "Green tea.\tA bowl.\nRain fell.\t"}
     unknown = open_page("classify", **pasted)  # the second column may be anything
     assert unknown.selectbox(key="pair-classify").value == ""
-    two = saved_as("classify", {"task": {"kind": "classify", "text": ["premise", "hypothesis"]}})
+    two = saved_as("classify", {"task": {"kind": "classification", "text": ["premise", "hypothesis"]}})
     app = open_page("classify", checkpoint=str(two), **pasted)
     assert text("batch-table-without-header", rows=2, columns=2) in [caption.value for caption in app.caption]
     table = predict_batch(app, "classify").dataframe[-1].value

@@ -183,11 +183,11 @@ def test_bits_per_character_of_a_uniform_guess():
 def test_real_gold_answers_score_100_against_themselves():
     if "BERTLAB_DATA" not in os.environ:
         pytest.skip("BERTLAB_DATA names no data directory")
-    from bertlab.tasks.span.squad import read_squad
+    from bertlab.tasks.span.squad import read_rows
 
     tasks = Path(os.environ["BERTLAB_DATA"]) / "tasks"
     for file, version in (("squad", "1.1"), ("squad_v2", "2.0")):
-        golds = read_squad(tasks / file / "validation.parquet")
+        golds = read_rows(tasks / file, "validation")
         predictions = {row["id"]: next(filter(normalise_answer, row["answers"]["text"]), "") for row in golds}
         result = score_squad(predictions, golds, version)
         assert (result["exact_match"], result["total"], result["missing"]) == (100.0, len(golds), 0)

@@ -166,7 +166,8 @@ small = dict(layers=1, hidden=16, attention_heads=2, steps=3, batch_size=4, max_
 pretrained = bertlab.pretrain(corpus.path, "pretrained", **small)
 data = dict(data="reviews.csv", text_column="text", label_column="label", threads=1)
 tuned = bertlab.finetune(
-    "custom", "tuned", from_=pretrained.checkpoint, kind="classify", epochs=1.0, batch_size=8, max_tokens=16, **data
+    "custom", "tuned", from_=pretrained.checkpoint, kind="classification", epochs=1.0, batch_size=8, max_tokens=16,
+    **data,
 )
 result = bertlab.evaluate("custom", tuned.checkpoint, **data)
 assert bertlab.load(tuned.checkpoint).classify("Good tea.").best.label in {"good", "bad"}

@@ -28,7 +28,8 @@ from bertlab.cli import main
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import get_task
 from bertlab.tasks.registry import TASK_TYPES
-from bertlab.tasks.span.windows import make_span_features
+from bertlab.tasks.span.squad import make_examples
+from bertlab.tasks.span.windows import encode_questions
 from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.batches import shuffle_epoch
 from bertlab.text.pretraining.corpus import Corpus
@@ -48,7 +49,7 @@ def rows() -> list[dict]:
 
 def test_span_features_equal_those_of_run_qa(rows, tiny_checkpoint, tiny_tokenizer):
     max_tokens, capacity = 64, None
-    ours = make_span_features(tiny_tokenizer, rows, max_tokens, 24, has_unanswerable=True)
+    ours = encode_questions(tiny_tokenizer, make_examples(rows), max_tokens, 24)
     windows = list(ours.windows)
     theirs = transformers_peer.load_tokenizer(tiny_checkpoint)
     compared_windows = 0
@@ -61,10 +62,12 @@ def test_span_features_equal_those_of_run_qa(rows, tiny_checkpoint, tiny_tokeniz
         for their_window, w in zip(their_windows, window_numbers, strict=True):
             assert their_window["input_ids"] == windows[w].ids.tolist()
             assert their_window["token_type_ids"] == windows[w].token_type_ids.tolist()
-            assert (their_window["start_positions"], their_window["end_positions"]) == (ours.start_W[w], ours.end_W[w])
+            assert (their_window["start_positions"], their_window["end_positions"]) == tuple(
+                side[w] for side in ours.start_and_end_W
+            )
             compared_windows += 1
     assert compared_windows == len(windows) > len(rows)
-    assert 0 < np.count_nonzero(ours.start_W) < len(windows)
+    assert 0 < np.count_nonzero(ours.start_and_end_W[0]) < len(windows)
 
 
 @pytest.mark.parametrize("name", ["sst2", "stsb", "squad"])

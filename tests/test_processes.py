@@ -25,7 +25,7 @@ from bertlab.config.tasks import get_task
 from bertlab.nn.fast.model import FastBert
 from bertlab.tasks.masked_lm import PretrainingLoss
 from bertlab.tasks.registry import TASK_TYPES
-from bertlab.tasks.span.task import span_loss
+from bertlab.tasks.span.task import SpanLoss
 from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.batch import Batch, SpanBatch, collate
 from bertlab.text.pretraining.corpus import Corpus
@@ -137,7 +137,7 @@ def test_a_loss_without_counts_is_a_mean_over_rows(tiny_model):
     results = {}
     for accumulate in (1, 3):
         tiny_model.zero_grad()
-        loss = GlobalGradient(tiny_model, span_loss, accumulate)(batch)
+        loss = GlobalGradient(tiny_model, SpanLoss("span"), accumulate)(batch)
         norm = sum(float(p.grad.norm()) for p in tiny_model.parameters() if p.grad is not None)
         results[accumulate] = [loss.value.item(), loss.metrics["exact"].item(), loss.tokens.item(), norm]
     tiny_model.zero_grad()
@@ -154,7 +154,7 @@ def test_empty_batch_has_zero_weight(kind, corpus, tiny_model, tiny_tokenizer):
         loss = PretrainingLoss(MaskRule.for_tokenizer(tiny_tokenizer))
     elif kind == "spans":
         no_positions = torch.empty(0, dtype=torch.int64)
-        batch, loss = SpanBatch(collate([]), no_positions, no_positions), span_loss
+        batch, loss = SpanBatch(collate([]), no_positions, no_positions), SpanLoss("span")
     else:
         rows = rows_of(get_task(kind))
         examples = read_examples(Rows("mine.csv", tuple(rows[0]), rows), get_task(kind))

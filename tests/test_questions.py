@@ -10,15 +10,15 @@ from dataclasses import replace
 import pytest
 from support.errors import raises_error, raises_row_error
 from support.stories import question_row
+from support.task_rows import read_squad
 
 import bertlab
 from bertlab.checkpoints import checkpoint
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import get_task
 from bertlab.tasks.span.metrics import answer_f1, choose_script, exact_match, rouge_w, score_squad, score_with_threshold
-from bertlab.tasks.span.squad import SQUAD, read_squad
+from bertlab.tasks.span.squad import SQUAD, select_trainable_rows
 from bertlab.tasks.span.task import set_detected_language
-from bertlab.tasks.span.windows import select_trainable_rows
 from bertlab.tasks.training_data import make_finetuning_model
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.story_world.rows import ROW_TASKS, make_rows
@@ -55,14 +55,7 @@ def invalid_questions() -> list[dict]:
     return rows
 
 
-@pytest.mark.parametrize(
-    ("row", "id"),
-    [
-        (1, "row-id-repeated"),
-        (2, "cell-blank"),
-        (3, "cell-blank"),
-    ],
-)
+@pytest.mark.parametrize(("row", "id"), [(1, "row-id-repeated"), (2, "cell-blank"), (3, "cell-blank")])
 def test_an_invalid_question_raises_an_error_with_its_row(tmp_path, row, id):
     rows = invalid_questions()
     with raises_row_error(id, row=2):
@@ -134,7 +127,7 @@ def test_answers_missing_from_their_passage_are_evaluated_but_not_trained_on(tmp
     assert score_squad(predictions, rows)["exact_match"] == 100.0
     with raises_row_error("answer-not-in-passage", row=3, answer="'a unicorn'"):
         select_trainable_rows(rows, False)
-    trainable, _ = select_trainable_rows(rows, False, skipped_rows := InvalidRows("skip", max_printed=0))
+    trainable = select_trainable_rows(rows, False, skipped_rows := InvalidRows("skip", max_printed=0))
     assert [row["where"][1] for row in trainable] == [1, 2, 4]
     assert len(skipped_rows) == 1
     with raises_row_error("cell-not-number", row=4):

@@ -69,7 +69,7 @@ def test_a_ranking_contrasts_pairs_with_the_batch_and_with_contradictions():
 
 
 def read(spec, rows):
-    return EMBEDDING.read_examples(Rows("mine.csv", tuple(rows[0]), rows), spec, training=True)
+    return EMBEDDING.read(Rows("mine.csv", tuple(rows[0]), rows), spec, training=True)
 
 
 def test_inference_rows_become_entailed_pairs_with_a_contradiction():

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 from support.errors import raises_error, raises_row_error
+from support.task_rows import read_squad
 
 from bertlab.config.errors import DataError, TextError
-from bertlab.tasks.span.decoding import decode_all, decode_spans
-from bertlab.tasks.span.squad import read_predictions, read_scores, read_squad
-from bertlab.tasks.span.windows import make_span_features, make_span_windows, make_windows
+from bertlab.tasks.span.decoding import decode_spans
+from bertlab.tasks.span.squad import make_examples, read_predictions, read_scores, select_trainable_rows
+from bertlab.tasks.span.windows import encode_questions, make_span_windows, make_windows
 from bertlab.text.batch import collate
 from bertlab.text.readers.invalid_rows import InvalidRows
 from bertlab.text.tokenizers.wordpiece import SPECIAL_TOKENS, Tokenizer
@@ -165,9 +166,9 @@ def test_a_passage_of_many_questions_is_tokenised_once(tokenizer):
 )
 @pytest.mark.parametrize("max_tokens", [384, 40])
 def test_start_and_end_labels_mark_the_answer(tokenizer, answer, touched, max_tokens):
-    features = make_span_features(tokenizer, [row(texts=[answer])], max_tokens, stride=7)
+    features = encode_questions(tokenizer, make_examples([row(texts=[answer])]), max_tokens, stride=7)
     inside = 0
-    for window, start, end in zip(features.windows, features.start_W, features.end_W, strict=True):
+    for window, start, end in zip(features.windows, *features.start_and_end_W, strict=True):
         begin, stop = PASSAGE.index(touched), PASSAGE.index(touched) + len(touched)
         covered = window.offsets_T2[window.passage_slice]
         if start == 0:
@@ -181,25 +182,23 @@ def test_start_and_end_labels_mark_the_answer(tokenizer, answer, touched, max_to
     assert len(features) == 1 or inside < len(features)
 
 
-def test_a_misplaced_answer_raises_an_error_or_is_skipped(tokenizer):
+def test_a_misplaced_answer_raises_an_error_or_is_skipped():
     rows = [row("good"), row("bad", starts=[1]), row("worse", starts=[-1]), row("last", texts=["Carla"])]
+    rows = [{**each, "where": ("file", number, None)} for number, each in enumerate(rows, 1)]
     with raises_row_error("answer-misplaced", row=2, answer="'Blue teapot'", start=1):
-        make_span_features(tokenizer, rows)
-    features = make_span_features(tokenizer, rows, invalid_rows=(skipped_rows := InvalidRows("skip")))
-    assert features.num_skipped == len(skipped_rows) == 2
-    assert features.row_Q.tolist() == [0, 3]
+        select_trainable_rows(rows)
+    trainable = select_trainable_rows(rows, invalid_rows=(skipped_rows := InvalidRows("skip")))
+    assert [each["id"] for each in trainable] == ["good", "last"]
+    assert len(skipped_rows) == 2
 
 
 def test_unanswerable_rows_are_labelled_with_cls_if_allowed(tokenizer):
+    rows = [{**row(texts=[]), "where": ("file", 1, None)}, row()]
     with raises_row_error("row-without-answer"):
-        make_span_features(tokenizer, [row(texts=[])])
-    features = make_span_features(tokenizer, [row(texts=[]), row()], has_unanswerable=True)
-    assert features.start_W[0] == features.end_W[0] == 0 < features.start_W[1]
-
-
-def test_a_row_without_columns_raises_an_error_with_its_number(tokenizer):
-    with raises_error(DataError, "row-not-squad", row=2):
-        make_span_features(tokenizer, [row(), {"id": "x", "question": "owns?"}])
+        select_trainable_rows(rows)
+    assert select_trainable_rows(rows, has_unanswerable=True) == rows
+    start_W, end_W = encode_questions(tokenizer, make_examples(rows)).start_and_end_W
+    assert start_W[0] == end_W[0] == 0 < start_W[1]
 
 
 # -- decoding
@@ -263,14 +262,17 @@ def test_decoding_ignores_padding_and_accepts_float16(tokenizer):
 
 def test_gold_labels_decode_to_the_gold_answer(tokenizer):
     rows = [row("a"), row("b", texts=["Anna"]), row("c", texts=["주전자"]), row("d", context="tea", texts=["tea"])]
-    features = make_span_features(tokenizer, rows, 50, 10)
-    starts = [np.eye(1, len(w), s)[0] for w, s in zip(features.windows, features.start_W, strict=True)]
-    ends = [np.eye(1, len(w), e)[0] for w, e in zip(features.windows, features.end_W, strict=True)]
+    features = encode_questions(tokenizer, make_examples(rows), 50, 10)
+    start_W, end_W = features.start_and_end_W
     # only the labelled positions have a positive score, so the best span is the labelled one
-    decoded = decode_all(features.windows, starts, ends)
-    assert [d.text for d in decoded] == ["Blue teapot", "Anna", "주전자", "tea"]
-    with pytest.raises(ValueError, match="windows"):
-        decode_all(features.windows, starts[1:], ends)
+    for question, (gold, each) in enumerate(zip(["Blue teapot", "Anna", "주전자", "tea"], rows, strict=True)):
+        found = features.windows.find_question_windows(question)
+        windows = features.windows[found]
+        logits = [
+            [np.eye(1, len(w), place)[0] for w, place in zip(windows, side[found], strict=True)]
+            for side in (start_W, end_W)
+        ]
+        assert decode_spans(windows, *logits, each["context"]).text == gold
 
 
 # -- files
@@ -313,7 +315,7 @@ def test_every_file_format_of_squad_gives_the_same_rows(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot be read"),
+        (None, "there is no file"),
         (b"", "is empty"),
         (b"{", "not JSON"),
         (b"[]", "no rows"),
@@ -400,13 +402,15 @@ def test_labels_of_real_questions_cover_their_answers(data, file, questions, una
     rows = read_squad(data / "tasks" / file)
     assert len(rows) == questions
     tokenizer = Tokenizer.from_vocab(data / "vocab" / "bert-base-uncased-vocab.txt")
-    features = make_span_features(tokenizer, rows[:1500], has_unanswerable=unanswerable)
+    assert select_trainable_rows(rows[:1500], unanswerable) == rows[:1500]
+    features = encode_questions(tokenizer, make_examples(rows[:1500]))
+    start_W, end_W = features.start_and_end_W
     for w, window in enumerate(features.windows):
-        if features.start_W[w]:
+        if start_W[w]:
             question = features.windows.question_W[w]
             gold = rows[question]["answers"]["text"][0]
-            begin, end = window.offsets_T2[features.start_W[w], 0], window.offsets_T2[features.end_W[w], 1]
+            begin, end = window.offsets_T2[start_W[w], 0], window.offsets_T2[end_W[w], 1]
             assert gold.strip() in rows[question]["context"][begin:end], rows[question]["id"]
-    labelled_questions = np.unique(features.windows.question_W[features.start_W > 0])
+    labelled_questions = np.unique(features.windows.question_W[start_W > 0])
     answered = sum(bool(r["answers"]["text"]) for r in rows[:1500])
     assert len(labelled_questions) > 0.995 * answered

@@ -16,6 +16,7 @@ from support.task_rows import jsonl
 import bertlab
 from bertlab.cli import main
 from bertlab.config.errors import DataError
+from bertlab.tasks.evaluation import analyse
 from bertlab.tasks.features import NO_TAG
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.tasks.summary_rows import (
@@ -36,7 +37,7 @@ OTHERS = ("the boats stayed", "she asked for tea", "rain fell on the roof", "차
 
 def read(rows, **options):
     data = Rows("mine.jsonl", tuple(dict.fromkeys(name for row in rows for name in row)), rows)
-    return TASK.read_examples(data, TASK.make_default_spec(), **options)
+    return TASK.read(data, TASK.make_default_spec(), **options)
 
 
 def make_rows(count: int, seed: int) -> list[dict]:
@@ -123,7 +124,7 @@ def test_windows_overlap_and_contain_every_sentence():
 def test_inputs_have_a_cls_per_sentence_and_alternating_segments(tiny_tokenizer):
     cls, sep = tiny_tokenizer.cls_id, tiny_tokenizer.sep_id
     row = {"sentences": ["[CLS] tea", *SENTENCES[:2]], "chosen": [0]}
-    features = TASK.make_features(tiny_tokenizer, read([row]), 64)
+    features = TASK.encode(tiny_tokenizer, read([row]), 64)
     parts = [[cls, *ids, sep] for ids in tiny_tokenizer.encode_plain(row["sentences"])]
     assert features[0].ids.tolist() == [id for part in parts for id in part]
     assert features[0].token_type_ids.tolist() == [i % 2 for i, part in enumerate(parts) for _ in part]
@@ -131,7 +132,7 @@ def test_inputs_have_a_cls_per_sentence_and_alternating_segments(tiny_tokenizer)
     assert batch.labels_B[0][batch.labels_B[0] != NO_TAG].tolist() == [1, 0, 0]
     assert (batch.inputs.input_ids_BT[0][batch.labels_B[0] != NO_TAG] == cls).all()
     # in short windows, sentences are cut off, and a window begins with segment 0
-    features = TASK.make_features(tiny_tokenizer, read([row]), 6)
+    features = TASK.encode(tiny_tokenizer, read([row]), 6)
     assert features.truncated == ((0, 0), (0, 1), (0, 2))
     assert [len(features[i]) for i in range(3)] == [6, 6, 6]
     assert not features[1].token_type_ids.any()
@@ -140,7 +141,7 @@ def test_inputs_have_a_cls_per_sentence_and_alternating_segments(tiny_tokenizer)
 def test_a_sentence_in_two_windows_has_the_score_with_more_context(tiny_tokenizer):
     row = {"sentences": ["tea"] * 5, "chosen": [0]}
     size = 3 * (len(tiny_tokenizer.encode_plain(["tea"])[0]) + 2)
-    features = TASK.make_features(tiny_tokenizer, read([row]), size)
+    features = TASK.encode(tiny_tokenizer, read([row]), size)
     assert len(features) == 3  # sentences 0-2, 1-3, 2-4
     scores = [np.full(size, float(window)) for window in range(3)]
     assert TASK.decode(features, scores)[0].tolist() == [0, 0, 1, 2, 2]
@@ -151,7 +152,7 @@ def test_a_sentence_in_two_windows_has_the_score_with_more_context(tiny_tokenize
 
 def test_the_loss_is_the_cross_entropy_of_every_sentence(tiny_model, tiny_tokenizer):
     model = make_finetuning_model(tiny_model, "summarise", 0.0).eval()
-    features = TASK.make_features(tiny_tokenizer, read(make_rows(3, seed=0)), 64)
+    features = TASK.encode(tiny_tokenizer, read(make_rows(3, seed=0)), 64)
     batch = features.make_batch(np.arange(3))
     loss = TASK.loss(model, batch)
     head, values = model.head("summarise"), []
@@ -173,14 +174,14 @@ def test_metrics_equal_values_computed_by_hand():
         {"id": "c", "sentences": SENTENCES[:1], "chosen": [0], "summary": ""},
     ])  # fmt: skip
     scores = [np.array([0.1, 0.2, 0.3, 0.9]), np.zeros(4), np.zeros(1)]
-    metrics = TASK.compute_metrics(examples, scores)
+    metrics = TASK.score(examples, scores)
     assert metrics["r_precision"] == pytest.approx(100 * (1 / 2 + 1) / 2)
     assert metrics["first_r_precision"] == pytest.approx(100 * (1 / 2 + 1) / 2)
     # 2 of 2 words of the reference; the summary has 2 + 3 + 5 words, and the first three sentences none of them
     assert metrics["rouge1"] == pytest.approx(100 * 4 / 12)
     assert metrics["first_rouge1"] == 0
     with raises_error(DataError, "summary-scores-count-differs", id="0", scores=3, count=4):
-        TASK.compute_metrics(examples, [scores[0][:3], *scores[1:]])
+        TASK.score(examples, [scores[0][:3], *scores[1:]])
 
 
 def test_repetitions_are_left_out():
@@ -210,7 +211,7 @@ def test_the_rule_is_learned_and_the_checkpoint_records_it(trained, tmp_path, ca
     assert opened.record["validation"]["r_precision"] > 80
     assert opened.record["validation"]["first_r_precision"] < 65
     assert opened.record["task"]["kind"] == "summarisation"
-    assert TASK.choose_window_size(opened.loaded) == opened.record["window_tokens"] < 64
+    assert TASK.choose_max_tokens(opened.loaded) == opened.record["window_tokens"] < 64
     assert opened.heads == ("summarise",)
     capsys.readouterr()
     rows = [{"document": "the lantern. she asked for tea.", "summary": "the lantern"}]
@@ -227,7 +228,7 @@ def test_the_rule_is_learned_and_the_checkpoint_records_it(trained, tmp_path, ca
 
 def test_the_error_analysis_names_the_sentences(trained):
     loaded = bertlab.load(trained).loaded
-    analysis = TASK.analyse(loaded, read([{"sentences": ["tea", "the lantern"], "chosen": [0, 1]}]), iter)
+    analysis = analyse(TASK, loaded, read([{"sentences": ["tea", "the lantern"], "chosen": [0, 1]}]), iter)
     (row,) = analysis.rows
     assert (row.texts, row.gold, row.prediction, row.score) == (("tea the lantern",), "1, 2", "1, 2", 1)
     scores = [sentence.score for sentence in bertlab.load(trained).summary("tea\nthe lantern").sentences]

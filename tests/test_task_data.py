@@ -367,7 +367,7 @@ def test_questions_are_read_from_several_files(tmp_path):
         question = {"id": str(number), "question": "Who?", "answers": [{"text": "mill", "answer_start": 4}]}
         data = {"data": [{"title": "A", "paragraphs": [{"context": "The mill.", "qas": [question]}]}]}
         (tmp_path / name).write_text(json.dumps(data))
-    assert [row["id"] for row in read_rows(tmp_path, "train", training=True)] == ["0", "1"]
+    assert [row["id"] for row in read_rows(tmp_path, "train")] == ["0", "1"]
     (tmp_path / "train-00001-of-00002.json").write_text((tmp_path / "train-00000-of-00002.json").read_text())
     with pytest.raises(DataError, match=r"\(train, 2 files\) row 2 \(id 0\): repeats the id of row 1"):
         read_rows(tmp_path, "train")
@@ -397,10 +397,7 @@ def test_the_hub_and_a_file_give_the_same_examples(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [
-        (httpx2.ReadError("the connection was reset"), "the connection was reset"),
-        (TimeoutError(), "TimeoutError"),
-    ],
+    [(httpx2.ReadError("the connection was reset"), "the connection was reset"), (TimeoutError(), "TimeoutError")],
 )
 def test_an_unreachable_hub_does_not_mean_a_missing_split(monkeypatch, error, reason):
     def load_dataset(*args, **options):

@@ -6,7 +6,7 @@ import pytest
 from support.errors import raises_error
 
 from bertlab.config.errors import DataError
-from bertlab.tasks.span.squad import read_squad
+from bertlab.tasks.span.squad import read_rows
 from bertlab.tasks.span.unanswerable import add_unanswerable
 
 PASSAGES = [
@@ -112,7 +112,7 @@ def test_rows_without_a_possible_change_raise_an_error():
 
 
 def test_removed_answers_do_not_occur_in_real_passages(bertlab_data):
-    original = read_squad(bertlab_data / "tasks/squad/validation.parquet")[:800]
+    original = read_rows(bertlab_data / "tasks/squad", "validation")[:800]
     by_id = {row["id"]: row for row in original}
     new = add_unanswerable(original, 0.5)[len(original) :]
     assert len(new) == 400

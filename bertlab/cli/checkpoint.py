@@ -78,8 +78,8 @@ def _list_shipped() -> list[str]:
     for name, path in find_shipped_checkpoints().items():
         record = read_record(path)
         task, objectives = record.get("task"), record.get("objectives")
-        has_task_type = isinstance(task, dict) and task.get("kind") in TASK_TYPES
-        type_names = [TASK_TYPES[task["kind"]].name] if has_task_type else []
+        has_task_type = isinstance(task, dict) and str(task.get("kind")) in TASK_TYPES
+        type_names = [task["kind"]] if has_task_type else []
         lines.append(f"{name}: {_format_value([*type_names, *(objectives if isinstance(objectives, list) else [])])}")
     return lines
 

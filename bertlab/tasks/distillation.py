@@ -26,19 +26,18 @@ class DistilledLabelLoss:
     Source: Hinton et al. 2015 (arXiv 1503.02531), section 2, at temperature 1.
     """
 
+    head: str
+    """The output layer of the student and of the teacher."""
     teacher: Bert
-    """The teacher, a model with a classification output layer; its weights do not change."""
-    teacher_digest: str
-    """A digest of the teacher's weights, see `compute_weights_digest`."""
     label_indices: tuple[int, ...]
     """For each label of the student, its index among the teacher's labels."""
     teacher_share: float
     """The share, 0 to 1, of the cross-entropy against the teacher; the other cross-entropy has the remaining share."""
 
     def __call__(self, model: nn.Module, batch: LabelBatch) -> Loss:
-        logits_BK = model.classify(model.pool(batch.inputs)).float()
+        logits_BK = model.logits(self.head, batch.inputs).float()
         with torch.no_grad():
-            teacher_BK = self.teacher.logits("classify", batch.inputs)[:, list(self.label_indices)].softmax(-1)
+            teacher_BK = self.teacher.logits(self.head, batch.inputs)[:, list(self.label_indices)].softmax(-1)
         loss = label_loss(logits_BK, batch)
         teacher_loss = F.cross_entropy(logits_BK, teacher_BK)
         value = (1 - self.teacher_share) * loss.value + self.teacher_share * teacher_loss
@@ -46,19 +45,10 @@ class DistilledLabelLoss:
 
 
 def add_teacher(data: TrainingData, source: str, teacher_share: float) -> TrainingData:
-    """Return the data of a classification run with a loss that includes the predictions of a teacher.
-
-    Args:
-        data: the data of the run.
-        source: the checkpoint of the teacher.
-        teacher_share: the share of the cross-entropy against the teacher in the loss, 0 to 1.
-
-    Raises:
-        BertlabError: the checkpoint of the teacher cannot be opened, has no classification layer, or has too few
-            positions, or its vocabulary or labels differ from those of the student.
-    """
+    """Return the data of a classification run with a loss that includes the predictions of the checkpoint `source`."""
+    head = data.task_type.head
     vocabulary_error = BertlabError("teacher-of-other-vocabulary", teacher=source, checkpoint=data.loaded.name)
-    loaded = open_teacher(source, "classify", data.loaded.tokenizer, data.options.max_tokens, vocabulary_error)
+    loaded = open_teacher(source, head, data.loaded.tokenizer, data.options.max_tokens, vocabulary_error)
     teacher_labels = [label.lower() for label in loaded.config.labels]
     labels = [label.lower() for label in data.labels]
     if sorted(teacher_labels) != sorted(labels):
@@ -66,8 +56,12 @@ def add_teacher(data: TrainingData, source: str, teacher_share: float) -> Traini
             "teacher-of-other-labels", teacher=source, labels=list(loaded.config.labels), expected=list(data.labels)
         )
     indices = tuple(teacher_labels.index(label) for label in labels)
-    digest = compute_weights_digest(loaded.model)
-    return replace(data, distillation=DistilledLabelLoss(loaded.model, digest, indices, teacher_share))
+    return replace(
+        data,
+        loss=DistilledLabelLoss(head, loaded.model, indices, teacher_share),
+        teacher=loaded.model,
+        fingerprint=data.fingerprint | {"teacher": compute_weights_digest(loaded.model)},
+    )
 
 
 def open_teacher(
@@ -76,14 +70,8 @@ def open_teacher(
     """Open a teacher, freeze its weights, and check that it can read the inputs of the student.
 
     Args:
-        source: the checkpoint.
-        head: the output layer that the teacher needs, a key of `nn.heads.HEADS`.
-        tokenizer: the tokenizer of the student.
-        max_input_tokens: the maximum number of tokens in an input of the student.
-        vocabulary_error: the error to raise if the vocabularies of teacher and student differ.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, lacks the output layer, or has too few positions.
+        head: the output layer that the teacher needs.
+        tokenizer, max_input_tokens: those of the student.
     """
     loaded = checkpoint.load(source)
     if loaded.tokenizer.digest != tokenizer.digest:

@@ -9,14 +9,11 @@ import numpy as np
 
 
 def find_entity_spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Find the entities of one sentence from its tags.
+    """Find (type, index of the first tag, index of the last tag) of each entity of one sentence.
 
     As in the default mode of `seqeval`, an I-tag that does not continue an entity of its type begins an entity. The
     prefixes E (last word of an entity) and S (entity of one word) are supported too. A tag that consists of
     one letter, such as "B", has the entity type "_".
-
-    Returns:
-        (type, index of the first tag, index of the last tag) of each entity.
 
     >>> find_entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [('PER', 0, 1), ('LOC', 3, 3), ('LOC', 4, 4)]

@@ -14,28 +14,27 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TaskSpec
 from bertlab.text.readers.rows import Rows
 
+ANALYSIS_BATCH_SIZE = 16  # inputs in a batch; few, so that the progress bar of an error analysis is updated often
+
 
 @dataclass(frozen=True)
 class ScoredRow:
     """A labelled row with its prediction and score."""
 
     id: str
-    """The id of the row."""
     texts: tuple[str, ...]
-    """The texts: one or two texts, a context and its choices, the tokens, or a question and its passage."""
+    """As `Example.texts`."""
     gold: str
     """The label, as text."""
     prediction: str
-    """The prediction, as text."""
     score: float
     """From 0 (wrong) to 1 (correct): the F1 of an answer, or the share of correct tags or sentences. Always 0 for
     regression."""
     probability: float | None
-    """The probability of the label. For tags, the lowest probability of a gold tag in the sentence; for a summary, the
-    lowest probability of a gold sentence; for an answer, the sum of the probabilities of the gold answers among the
-    best spans. None for regression."""
+    """The probability of the label; the lowest one of the gold tags or sentences; the sum of those of the gold answers
+    among the best spans. None for regression."""
     values: tuple[float, float] | None = None
-    """For regression, the label and the prediction as numbers; otherwise None."""
+    """For regression, the label and the prediction as numbers."""
 
     @property
     def ease(self) -> tuple[float, ...]:
@@ -54,6 +53,8 @@ class ConfusionMatrix:
     cells: dict[tuple[int, int], tuple[int, ...]]
     """(index of the label, index of the prediction) -> the indices of the data rows that the cell counts. A data row
     with several entities may be in several cells."""
+    counts_rows: bool = True
+    """Whether each data row is in exactly one cell; only then `majority_share` is an accuracy."""
 
     @cached_property
     def counts_GP(self) -> np.ndarray:
@@ -74,31 +75,25 @@ class ConfusionMatrix:
         return float(self.counts_GP.sum(1).max() / self.counts_GP.sum())
 
 
-def build_confusion_matrix(names: Sequence[str], pairs: Sequence[tuple[tuple[int, int], int]]) -> ConfusionMatrix:
-    """Build a confusion matrix.
-
-    Args:
-        names: the labels, in the order of the matrix's rows and columns.
-        pairs: ((index of the label, index of the prediction), index of the data row) for each prediction to count.
-    """
+def build_confusion_matrix(
+    names: Sequence[str], pairs: Sequence[tuple[tuple[int, int], int]], counts_rows: bool = True
+) -> ConfusionMatrix:
+    """Build a confusion matrix from ((index of the label, index of the prediction), index of the data row)."""
     cells = defaultdict(list)
     for cell, row in pairs:
         cells[cell].append(row)
-    return ConfusionMatrix(tuple(names), {cell: tuple(rows) for cell, rows in cells.items()})
+    return ConfusionMatrix(tuple(names), {cell: tuple(rows) for cell, rows in cells.items()}, counts_rows)
 
 
 @dataclass(frozen=True)
 class QuestionGroup:
-    """A group of questions and its metrics."""
+    """A group of questions, such as those with the question word "who", and its metrics in percent."""
 
     name: str
-    """The name of the group, such as the question word "who"."""
     rows: tuple[int, ...]
     """The indices of the questions in the group."""
     exact_match: float
-    """EM in percent."""
     f1: float
-    """F1 in percent."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +105,9 @@ class TaskAnalysis:
     rows: list[ScoredRow]
     """One scored row per example, in order."""
     confusion: ConfusionMatrix | None = None
-    """For classification, multiple choice and tagging; otherwise None."""
+    """For classification, multiple choice and tagging."""
     groups: dict[str, tuple[QuestionGroup, ...]] | None = None
-    """For question answering, see `ErrorAnalysis.groups`; otherwise None."""
+    """For question answering: the groups by question word ("question") and by words in the answer ("length")."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +117,9 @@ class ErrorAnalysis:
     name: str
     """The name of the file or data set."""
     spec: TaskSpec
-    """The task."""
     metrics: dict[str, float]
     """The task's metrics in percent."""
     rows: tuple[ScoredRow, ...]
-    """The rows with their predictions and scores."""
     total: int
     """The number of rows in the file or data set."""
     num_valid: int
@@ -134,20 +127,11 @@ class ErrorAnalysis:
     invalid_rows: tuple[BertlabError, ...]
     """One error for each invalid row."""
     confusion: ConfusionMatrix | None = None
-    """For classification, multiple choice and tagging; otherwise None."""
     groups: dict[str, tuple[QuestionGroup, ...]] | None = None
-    """For question answering: under the key "question" the groups by question word, and under the key "length" the
-    groups by the number of words in the answer. Otherwise None."""
+    """As in `TaskAnalysis`."""
 
     def sort_by_difficulty(self, rows: Sequence[int] | None = None) -> list[int]:
-        """Sort rows from the hardest to the easiest: by the probability of the label or, in regression, by the error.
-
-        Args:
-            rows: the indices of the rows to sort; None sorts all rows.
-
-        Returns:
-            The sorted indices.
-        """
+        """Sort rows (all, or those with these indices) from the hardest to the easiest; return their indices."""
         indices = range(len(self.rows)) if rows is None else sorted(set(rows))
         return sorted(indices, key=lambda row: self.rows[row].ease)
 
@@ -157,4 +141,3 @@ class AnalysisRows(Rows):
     """Rows to analyse, and the errors of the rows that could not be read."""
 
     invalid_rows: tuple[BertlabError, ...] = ()
-    """One error for each invalid row."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from bertlab.config.files import write_atomically
 from bertlab.config.languages import DEFAULT, read_data
 from bertlab.config.tasks import TaskSpec
-from bertlab.tasks.registry import TASK_TYPES
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+?)(\d*)\}")  # the name and the number of a placeholder, such as {person2}
 # The similarity of two generated sentences, from 0 to 5 as in STS-B. Each name says how the second sentence differs
@@ -31,24 +30,21 @@ def generate_rows(
     """Generate distinct labelled rows with the columns of a task.
 
     Args:
-        spec: the task.
         labels: the labels of the checkpoint. For classification there must be two, first the negative one; without
             labels, "negative" and "positive" are used. Tags that are not among the labels become "O".
         language: a language code; a language without templates gets the English ones.
         count: maximum number of rows. The result has fewer rows if the templates do not yield as many distinct rows,
             and no rows if the templates do not suit the task, such as a classification of text pairs.
-        seed: the seed of all random choices.
 
     >>> from bertlab.config.tasks import TASKS
     >>> generate_rows(TASKS["sst2"], ("negative", "positive"), count=1)
     [{'sentence': 'The ending is full of warmth.', 'label': 'positive', 'idx': '0'}]
     """
-    type_name = TASK_TYPES[spec.kind].name
-    templates = read_data("example_rows", language).get(type_name)
-    if type_name not in _GENERATORS or templates is None:
+    templates = read_data("example_rows", language).get(spec.kind)
+    if spec.kind not in _GENERATORS or templates is None:
         return []
-    rng = random.Random(f"{seed} {type_name}")
-    endless_rows = _GENERATORS[type_name](spec, labels, templates, rng)
+    rng = random.Random(f"{seed} {spec.kind}")
+    endless_rows = _GENERATORS[spec.kind](spec, labels, templates, rng)
     rows: dict[str, dict] = {}
     for row in itertools.islice(endless_rows, MAX_ATTEMPTS_PER_ROW * count):
         rows.setdefault(repr(row), row)
@@ -69,10 +65,7 @@ def format_json_lines(rows: Sequence[dict]) -> str:
 
 
 class _TemplateFiller:
-    """Replace the placeholders of templates, such as {person}, with entries of lists.
-
-    An instance replaces a placeholder that occurs several times with the same entry each time.
-    """
+    """Replaces the placeholders of templates, such as {person}, with entries of lists; always with the same entry."""
 
     def __init__(self, lists: Mapping[str, Sequence], rng: random.Random):
         self.lists, self.rng = lists, rng
@@ -92,7 +85,6 @@ class _TemplateFiller:
         return text[:1].upper() + text[1:]
 
     def fill_part(self, template: str) -> str:
-        """Fill a template, and leave its first letter as it is."""
         return _PLACEHOLDER.sub(lambda match: self.choose_entry(*match.groups()), template)
 
 
@@ -102,7 +94,6 @@ class _TemplateFiller:
 def _generate_classification(
     spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
 ) -> Iterator[dict]:
-    """Yield rows with one text and its label, which is the negative or the positive one."""
     columns, names = spec.text or ("text",), labels or ("negative", "positive")
     if len(columns) > 1 or len(names) != 2:  # the templates have one text and two labels
         return
@@ -115,7 +106,6 @@ def _generate_classification(
 def _generate_regression(
     spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
 ) -> Iterator[dict]:
-    """Yield rows with two sentences and their similarity."""
     columns = spec.text or ("text", "pair")
     if len(columns) != 2:
         return
@@ -134,7 +124,6 @@ def _generate_regression(
 def _generate_multiple_choice(
     spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random
 ) -> Iterator[dict]:
-    """Yield rows with a context, its choices and the index of the correct one."""
     context_column, *choice_columns = spec.text or ("context", "choices")
     num_choices = len(choice_columns) if len(choice_columns) > 1 else 3
     while True:
@@ -150,7 +139,6 @@ def _generate_multiple_choice(
 
 
 def _generate_tagging(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
-    """Yield rows with the words of a sentence and their tags."""
     tokens_column = spec.text[0] if spec.text else "tokens"
     while True:
         filler, tokens, tags = _TemplateFiller(templates, rng), [], []
@@ -172,7 +160,6 @@ def _tag_words(words: Sequence[str], entity_type: str, labels: Sequence[str], ar
 
 
 def _generate_span(spec: TaskSpec, labels: Sequence[str], templates: Mapping, rng: random.Random) -> Iterator[dict]:
-    """Yield rows with a passage, a question and its answers."""
     while True:
         filler = _TemplateFiller(templates, rng)
         passage = filler.fill(templates["passage"])

@@ -1,4 +1,4 @@
-"""Validated examples of tasks with labels, values, choices or tags, and functions that read the cells of a row."""
+"""Validated examples, and functions that read the cells of a row."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ class Example:
     id: str
     """The id of the row; if the data has no ids, the index of the row from 0."""
     texts: tuple[str, ...]
-    """One or two texts; for multiple choice the context and every choice; for tagging the tokens."""
-    target: int | float | tuple[int, ...] | None
-    """The index of the label or choice, the value, or the indices of the tags; None if the row has no label."""
+    """One or two texts; a context and its choices; the tokens; or a question and its passage."""
+    target: int | float | tuple[int, ...] | dict | None
+    """The index of the label or choice, the value, the indices of the tags, or the answers as in SQuAD; None if the row
+    has no label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,9 @@ class Examples(Sequence):
     name: str
     """The name of the file or data set, as shown in messages."""
     spec: TaskSpec
-    """The task."""
     labels: tuple[str, ...]
-    """The names of the labels or tags; a target is an index into them. () for values and choices."""
+    """The names of the labels or tags, which targets are indices into; () for types without labels."""
     rows: tuple[Example, ...]
-    """The examples."""
     skipped: tuple[SkippedRow, ...] = ()
     """The invalid rows that were left out, in order."""
 
@@ -61,16 +60,10 @@ class Examples(Sequence):
 
 
 def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[int]]) -> tuple[Examples, Examples]:
-    """Split examples into a training part and a held-out part.
+    """Split examples into a training part and a held-out part, the fraction `share`.
 
     Args:
-        examples: the examples to split.
-        share: the fraction of the examples to hold out.
-        order: function: number of examples -> a permutation of their indices. The examples at the first of these
-            indices are held out.
-
-    Raises:
-        DataError: one of the parts would be empty.
+        order: number of examples -> a permutation of their indices; the examples at the first ones are held out.
     """
     count = round(share * len(examples))
     if not 0 < count < len(examples):
@@ -79,15 +72,11 @@ def hold_out(examples: Examples, share: float, order: Callable[[int], Sequence[i
     return examples.select(sorted(rows[count:])), examples.select(sorted(rows[:count]))
 
 
-# -- cells -------------------------------------------------------------------------------------------------------
+# -- cells
 
 
 def read_text(row: dict, column: str) -> str:
-    """Read the text in a column; a number is converted to text.
-
-    Raises:
-        DataError: the cell is empty, or a list or object.
-    """
+    """Read the text in a column; a number is converted to text."""
     value = row.get(column)
     if value is None:
         raise DataError("cell-missing", column=repr(column))
@@ -102,9 +91,7 @@ def split_cell(cell: object) -> list:
 
 
 def read_label_name(cell: object) -> str:
-    """Read the name of the label in a cell; 3.0 becomes "3".
-
-    A column of integers is read as floats if it has empty cells.
+    """Read the name of the label in a cell. A column of integers is read as floats if it has empty cells.
 
     >>> read_label_name(3.0), read_label_name(" good "), read_label_name(True)
     ('3', 'good', 'True')
@@ -113,22 +100,15 @@ def read_label_name(cell: object) -> str:
 
 
 def find_label_index(cell: object, labels: tuple[str, ...], names_by_number: tuple[str, ...]) -> int:
-    """Find the label that a cell contains, and return its index in `labels`.
+    """Find the label that a cell contains, by name or number, and return its index in `labels`.
 
     Args:
-        cell: the name of the label, or the number that stands for it in the data.
-        labels: the names of all labels.
         names_by_number: the names of the labels that the data stores as the numbers 0, 1, 2, ...
-
-    Raises:
-        DataError: the cell does not contain the name or number of a label.
     """
     name = read_label_name(cell)
     if name not in labels and name.isdecimal() and len(name) < 10 and int(name) < len(names_by_number):
         name = names_by_number[int(name)]
     if name not in labels:
-        shown_names = ", ".join(labels[:8])
-        if len(labels) > 8:
-            raise DataError("label-unknown-of-many", label=repr(name), known=shown_names)
-        raise DataError("label-unknown", label=repr(name), known=shown_names)
+        id = "label-unknown-of-many" if len(labels) > 8 else "label-unknown"
+        raise DataError(id, label=repr(name), known=", ".join(labels[:8]))
     return labels.index(name)

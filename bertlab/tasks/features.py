@@ -1,10 +1,12 @@
-"""Convert examples to token ids, and to batches with targets, for every task type except question answering.
+"""Convert examples to token ids, and to batches with targets.
 
 Many texts are tokenised together, because the `tokenizers` library then uses every core.
 
 Shape legend: B batch, T tokens of an input, I inputs, U units of an example (for tagging: words or characters).
 """
 
+import zlib
+from abc import abstractmethod
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +16,43 @@ import torch
 
 from bertlab.config.errors import TextError
 from bertlab.tasks.examples import Examples
-from bertlab.tasks.span.windows import Ragged
 from bertlab.text.batch import LabelBatch, collate
 from bertlab.text.batches import ShuffledSampler
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 TEXTS_AT_ONCE = 20_000  # how many texts are tokenised together, which bounds the memory
 NO_TAG = -100  # the target of a token that predicts no tag
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths, stored in one flat array: row i is flat[start[i] : start[i + 1]].
+
+    >>> Ragged.from_rows([[5, 6], [], [7]])[2].tolist()
+    [7]
+    """
+
+    flat: np.ndarray
+    """The values of all rows."""
+    start: np.ndarray
+    """The index in `flat` at which each row begins, then the length of `flat`: int64 [rows + 1]."""
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
+        """Concatenate rows of integers, as int32."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return cls.from_flat(np.fromiter((id for row in rows for id in row), np.int32, lengths.sum()), lengths)
+
+    @classmethod
+    def from_flat(cls, flat: Sequence[int], lengths: Sequence[int]) -> "Ragged":
+        """Make rows of these lengths from concatenated integers, as int32."""
+        return cls(np.array(flat, np.int32), np.concatenate([[0], np.cumsum(np.array(lengths), dtype=np.int64)]))
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        return self.flat[self.start[row] : self.start[row + 1]]
 
 
 @dataclass(frozen=True)
@@ -36,27 +68,44 @@ class Input:
         return len(self.ids)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Features(Sequence):
-    """The inputs of some examples, as token ids."""
+    """The inputs of some examples; item i is an input that can be collated."""
 
     examples: Examples
-    """The examples that the inputs were made from."""
+    pad_id: int
+    inputs_per_example: int = 1
+    """The number of consecutive inputs that share one target, such as the choices of a context."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> int:
+        """A checksum of the tokens and targets; it depends on their order."""
+
+    @abstractmethod
+    def make_batch(self, groups: np.ndarray):
+        """Collate inputs and their targets; group i consists of the inputs from i * `inputs_per_example` on."""
+
+    def make_batches(self, batch_size: int, seed: int, shard: tuple[int, int] = (0, 1)) -> ShuffledSampler:
+        """Make endless shuffled batches; `shard` is (rank, number of processes), which share `batch_size` rows."""
+        return ShuffledSampler(len(self) // self.inputs_per_example, batch_size, seed, self.make_batch, shard)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFeatures(Features):
+    """Texts or pairs of texts, as token ids."""
+
     ids: Ragged
     """The token ids of every input, with [CLS] and [SEP]."""
     second_start_I: np.ndarray
     """For each input, the position where text B begins, or the length of the input if it has no text B."""
     example_I: np.ndarray
     """The index of each input's example."""
-    unit_I: Ragged | None
-    """For tagging: for each token in `ids`, the index of the word or character whose tag it predicts; -1 if it predicts
-    no tag. None for the other task types."""
-    inputs_per_example: int
-    """The number of consecutive inputs that share one target: the number of choices in multiple choice, otherwise 1."""
-    pad_id: int
-    """The token id of padding."""
+    unit_I: Ragged | None = None
+    """For each token in `ids`, the index of the unit whose tag it predicts, or -1; None if there is one target per
+    example."""
     target_dtype: torch.dtype = torch.int64
-    """The type of the targets: float32 for values, int64 for label indices."""
+    """float32 for values, int64 for label indices."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -65,13 +114,14 @@ class Features(Sequence):
         ids = self.ids[i]
         return Input(ids, (np.arange(len(ids)) >= self.second_start_I[i]).astype(np.int64))
 
-    def make_batch(self, groups: np.ndarray) -> LabelBatch:
-        """Collate inputs and their targets into one batch.
+    @property
+    def digest(self) -> int:
+        """A checksum of the tokens and targets; it depends on their order."""
+        targets = np.array(str([row.target for row in self.examples]).encode())
+        return checksum(self.ids.flat, self.ids.start, targets)
 
-        Args:
-            groups: the indices of the groups to collate; a group becomes one row of the batch. Group i consists of
-                `inputs_per_example` consecutive inputs, the first of which is input i * `inputs_per_example`.
-        """
+    def make_batch(self, groups: np.ndarray) -> LabelBatch:
+        """Collate inputs and their targets into one batch."""
         inputs_I = (np.asarray(groups)[:, None] * self.inputs_per_example + np.arange(self.inputs_per_example)).ravel()
         inputs = collate([self[int(i)] for i in inputs_I], self.pad_id)
         if self.inputs_per_example > 1:
@@ -83,12 +133,7 @@ class Features(Sequence):
         return LabelBatch(inputs, torch.tensor(targets, dtype=self.target_dtype))
 
     def _align_tags(self, inputs_I: np.ndarray, size: int) -> np.ndarray:
-        """Look up the index of the tag that each token should predict, [B, T]; NO_TAG for tokens without a tag.
-
-        Args:
-            inputs_I: the indices of the inputs.
-            size: T, the length of the longest input.
-        """
+        """Look up the index of the tag that each token should predict, [B, `size`]; NO_TAG for tokens without a tag."""
         tags_BT = np.full((len(inputs_I), size), NO_TAG, np.int64)
         for row, i in enumerate(inputs_I):
             units_T = self.unit_I[int(i)]
@@ -97,21 +142,25 @@ class Features(Sequence):
             tags_BT[row, : len(units_T)][has_tag_T] = tags_U[units_T[has_tag_T]]
         return tags_BT
 
-    def make_batches(self, batch_size: int, seed: int, shard: tuple[int, int] = (0, 1)) -> ShuffledSampler:
-        """Make endless shuffled batches of `batch_size` rows; see `make_batch`.
 
-        Args:
-            batch_size: the number of rows in a batch over all processes.
-            seed: the seed of the shuffling.
-            shard: (rank, number of processes); they select the part of every batch that this process reads.
-        """
-        return ShuffledSampler(len(self) // self.inputs_per_example, batch_size, seed, self.make_batch, shard)
+def checksum(*arrays: np.ndarray) -> int:
+    """Compute the CRC-32 of the concatenated bytes of several arrays."""
+    value = 0
+    for array_ in arrays:
+        value = zlib.crc32(np.ascontiguousarray(array_).tobytes(), value)
+    return value
 
 
 def check_max_tokens(max_tokens: int) -> None:
     """Raise TextError if `max_tokens` leaves too little space for two texts and the three special tokens."""
     if max_tokens < 5:
         raise TextError("max-tokens-too-few", max_tokens=max_tokens)
+
+
+def encode_texts(tokenizer: Tokenizer, examples: Examples, max_tokens: int) -> TextFeatures:
+    """Tokenise the text or the two texts of each example."""
+    texts_b = [row.texts[1] for row in examples] if len(examples[0].texts) > 1 else []
+    return tokenise_texts(tokenizer, examples, [row.texts[0] for row in examples], texts_b, max_tokens)
 
 
 def tokenise_texts(
@@ -122,25 +171,8 @@ def tokenise_texts(
     max_tokens: int,
     inputs_per_example: int = 1,
     target_dtype: torch.dtype = torch.int64,
-) -> Features:
-    """Tokenise texts or pairs of texts, and truncate inputs that are longer than `max_tokens`.
-
-    `compute_truncated_lengths` decides how many tokens of each text of a pair remain.
-
-    Args:
-        tokenizer: the tokenizer of the model.
-        examples: the examples; each has `inputs_per_example` consecutive inputs.
-        texts_a: text A of each input.
-        texts_b: text B of each input; empty for single texts.
-        max_tokens: maximum length of an input, in tokens.
-        inputs_per_example: see `Features.inputs_per_example`.
-        target_dtype: see `Features.target_dtype`.
-
-    Raises:
-        TextError: `max_tokens` is below 5.
-
-    Source: `_truncate_seq_pair` of google-research/bert.
-    """
+) -> TextFeatures:
+    """Tokenise texts or (unless `texts_b` is empty) pairs of texts, and truncate inputs longer than `max_tokens`."""
     check_max_tokens(max_tokens)
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
     separators = [sep] * tokenizer.special.separators
@@ -159,10 +191,14 @@ def tokenise_texts(
                 second_start.append(length_a + 1 + len(separators))
             flat_ids.extend(ids)
             lengths.append(len(ids))
-    example_I = np.repeat(np.arange(len(examples)), inputs_per_example)
-    ids = to_ragged(flat_ids, lengths)
-    return Features(
-        examples, ids, np.array(second_start), example_I, None, inputs_per_example, tokenizer.pad_id, target_dtype
+    return TextFeatures(
+        examples=examples,
+        pad_id=tokenizer.pad_id,
+        inputs_per_example=inputs_per_example,
+        ids=Ragged.from_flat(flat_ids, lengths),
+        second_start_I=np.array(second_start),
+        example_I=np.repeat(np.arange(len(examples)), inputs_per_example),
+        target_dtype=target_dtype,
     )
 
 
@@ -170,6 +206,8 @@ def compute_truncated_lengths(length_a: int, length_b: int, limit: int) -> tuple
     """Compute the numbers of tokens of two texts after truncation to `limit` tokens in total.
 
     Tokens are removed one by one from the longer text, or from the second text if both have the same length.
+
+    Source: `_truncate_seq_pair` of google-research/bert.
 
     >>> compute_truncated_lengths(3, 20, 10), compute_truncated_lengths(9, 9, 5), compute_truncated_lengths(2, 3, 10)
     ((3, 7), (3, 2), (2, 3))
@@ -180,8 +218,3 @@ def compute_truncated_lengths(length_a: int, length_b: int, limit: int) -> tuple
     if length_a <= half:
         return length_a, limit - length_a
     return (limit - length_b, length_b) if length_b <= limit - half else (half, limit - half)
-
-
-def to_ragged(flat: array, lengths: array) -> Ragged:
-    """Make ragged rows from one flat array and the length of each row."""
-    return Ragged(np.array(flat, np.int32), np.concatenate([[0], np.cumsum(np.array(lengths), dtype=np.int64)]))

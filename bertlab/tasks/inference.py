@@ -1,6 +1,6 @@
 """Functions that all task types use for predictions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -9,6 +9,7 @@ from torch import nn
 
 from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert, BertInput
+from bertlab.text.batches import score
 
 
 def find_device(model: nn.Module) -> torch.device:
@@ -29,17 +30,24 @@ def inference(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
+def run_batches(task_type, model: Bert, features, batch_size: int, progress: Callable) -> list:
+    """Compute the scores of all inputs in batches, and decode them; `progress` wraps the batches, as `tqdm` does."""
+    device = find_device(model)
+    with inference(model):
+        scores_I = score(
+            features,
+            lambda batch: task_type.compute(model, task_type.head, batch.to(device)),
+            features.pad_id,
+            batch_size,
+            progress,
+        )
+    return task_type.decode(features, scores_I)
+
+
 def compute_head_output(
     model: Bert, head: str, batch: BertInput, positions_R: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Compute the logits of an output layer. If `head` is "", return the hidden states of the last layer, hidden_BTH.
-
-    Args:
-        model: the model.
-        head: the output layer, a key of `nn.heads.HEADS`; "" for the hidden states.
-        batch: the inputs.
-        positions_R: the positions at which the output layer is computed; see `TaskHeads.logits`, also for the shapes.
-    """
+    """Compute the logits of an output layer (see `TaskHeads.logits`); for "", return hidden_BTH of the last layer."""
     return model.logits(head, batch, positions_R) if head else model(batch).hidden_BTH
 
 

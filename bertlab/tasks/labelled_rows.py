@@ -1,97 +1,49 @@
-"""Read and validate the rows of tasks with one target per row: labels, values, choices or tags."""
+"""Read and validate rows with one target each: labels, values, choices, tags or chosen sentences."""
 
-from abc import abstractmethod
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError, DataError
 from bertlab.config.tasks import TaskSpec
-from bertlab.tasks.error_analysis import AnalysisRows
 from bertlab.tasks.examples import Example, Examples, SkippedRow, read_text
-from bertlab.tasks.splits import choose_split
-from bertlab.tasks.task_type import FinetuneTaskType
-from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.rows import Rows, is_blank, row_id, value_of
-from bertlab.text.readers.splits import read_split
 
 
-class LabelledRowReader(FinetuneTaskType):
-    """The part of a labelled task type that converts rows to `Examples`."""
+def read_columns(row: dict, spec: TaskSpec) -> tuple[str, ...]:
+    """Read the text of every text column; DataError if a column is missing or contains no text."""
+    return tuple(read_text(row, column) for column in spec.text)
 
-    # -- methods that subclasses override: contents of a row -------------------------------------------------------
 
-    def read_texts(self, row: dict, spec: TaskSpec) -> tuple[str, ...]:
-        """Read the texts of a row.
+def require_any_text(texts: tuple[str, ...], first_row_texts: tuple[str, ...]) -> None:
+    """Raise DataError if all texts are blank."""
+    if not any(text.strip() for text in texts):
+        raise DataError("row-empty")
 
-        Raises:
-            DataError: a column is missing or contains no text.
-        """
-        return tuple(read_text(row, column) for column in spec.text)
 
-    def check_texts(self, texts: tuple[str, ...], first_row_texts: tuple[str, ...]) -> None:
-        """Check the texts of a row.
+@dataclass(frozen=True)
+class RowReader:
+    """Converts rows to `Examples`; the fields are the steps in which task types differ."""
 
-        Args:
-            texts: the texts of the row.
-            first_row_texts: the texts of the first valid row.
+    read_target: Callable
+    """(cell, labels, names by number, texts) -> the target. A column may store labels as the numbers 0, 1, 2, ...,
+    whose names are the third argument. Raises DataError for an invalid cell."""
+    read_texts: Callable = read_columns
+    """(row, task) -> the texts."""
+    check_texts: Callable = require_any_text
+    """(texts, texts of the first valid row): raises DataError if they cannot be used."""
+    find_labels: Callable = lambda data, spec, column, cells: spec.labels
+    """(rows, task, label column or None, its cells with a label) -> the labels."""
+    adapt_spec: Callable = lambda spec, labels: spec
+    """(task, labels) -> the task with what depends on its labels, such as the metrics."""
+    make_example: Callable = lambda row, spec, id, texts, target: Example(id, texts, target)
+    list_targets: Callable = lambda example: (example.target,)
+    """(example) -> the values of which training rows must have at least two distinct ones."""
+    format_target: Callable = lambda labels, target: target
+    """(labels, such a value) -> what error messages show."""
+    requires_varied_targets: Callable = lambda examples: True
 
-        Raises:
-            DataError: the texts cannot be used; for example, all of them are empty.
-        """
-        if not any(text.strip() for text in texts):
-            raise DataError("row-empty")
-
-    @abstractmethod
-    def read_target(
-        self, cell: object, labels: tuple[str, ...], names_by_number: tuple[str, ...], texts: tuple[str, ...]
-    ):
-        """Read the target in a cell.
-
-        Args:
-            cell: the value of the cell.
-            labels: the names of the labels; the target is an index into them.
-            names_by_number: the names of the labels that the column stores as the numbers 0, 1, 2, ...
-            texts: the texts of the row.
-
-        Raises:
-            DataError: the cell contains no valid target.
-        """
-
-    def make_example(self, row: dict, spec: TaskSpec, id: str, texts: tuple[str, ...], target) -> Example:
-        """Make the example of a row from its parts; a subclass may read further columns of the row."""
-        return Example(id, texts, target)
-
-    def find_labels(self, data: Rows, spec: TaskSpec, column: str | None, cells: list) -> tuple[str, ...]:
-        """Return the labels of the task; subclasses also read them from the data set's description or from the column.
-
-        Args:
-            data: the rows.
-            spec: the task.
-            column: the column of the labels; None if there is none.
-            cells: the cells of the column that contain a label.
-        """
-        return spec.labels
-
-    def adapt_spec(self, spec: TaskSpec, labels: tuple[str, ...]) -> TaskSpec:
-        """Return the task with the properties that depend on its labels, for example the metrics."""
-        return spec
-
-    def find_distinct_targets(self, examples: Examples) -> set:
-        """Collect the distinct targets of the examples."""
-        return {row.target for row in examples}
-
-    def format_target(self, examples: Examples, target: int | float) -> object:
-        """Convert a target to the form that error messages show."""
-        return target
-
-    def requires_varied_targets(self, examples: Examples) -> bool:
-        """Whether training rows must have at least two distinct targets."""
-        return True
-
-    # -- reading ---------------------------------------------------------------------------------------------------
-
-    def read_examples(
+    def __call__(
         self,
         data: Rows,
         spec: TaskSpec,
@@ -102,16 +54,9 @@ class LabelledRowReader(FinetuneTaskType):
         """Convert rows to examples.
 
         Args:
-            data: the rows.
-            spec: the task.
-            labels: the names of the labels, such as those of a checkpoint; a target is an index into them. If there
-                are none, `find_labels` finds them.
+            labels: the labels that targets are indices into, such as those of a checkpoint; () finds them in the data.
             invalid_rows: receives the invalid rows; None stops at the first invalid row.
             training: whether the rows must have labels, and at least two different ones.
-
-        Raises:
-            DataError: a column is missing, `invalid_rows` stops at an invalid row, no row is valid, or training rows
-                have no labels or all have the same one.
         """
         invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
         data.require_columns((*spec.text, *([spec.choice_prefix_column] if spec.choice_prefix_column else [])))
@@ -119,8 +64,8 @@ class LabelledRowReader(FinetuneTaskType):
         cells = [] if column is None else [value_of(row, column) for row in data.rows]
         has_label = [not is_blank(cell) for cell in cells]
         label_cells = [cell for cell, is_labelled in zip(cells, has_label, strict=True) if is_labelled]
-        # If every label is -1, the labels count as hidden. A checkpoint with the label "-1" is an exception.
-        if "-1" not in labels and all(_is_hidden_label(cell) for cell in label_cells):
+        # In the test sets of GLUE, every label is -1, which hides it. A checkpoint with the label "-1" is an exception.
+        if "-1" not in labels and all(str(cell).strip() in ("-1", "-1.0") for cell in label_cells):
             label_cells, has_label = [], [False] * len(cells)
         labels = labels or self.find_labels(data, spec, column, label_cells)
         spec = self.adapt_spec(spec, labels)
@@ -133,7 +78,9 @@ class LabelledRowReader(FinetuneTaskType):
             raise DataError("no-usable-row", name=data.name, count=len(data))
         examples = Examples(data.name, spec, labels, tuple(rows), tuple(skipped))
         if training:
-            self._check_varied_targets(examples)
+            targets = {target for example in examples for target in self.list_targets(example)}
+            if len(targets) == 1 and self.requires_varied_targets(examples):
+                raise DataError("one-label-only", name=data.name, label=repr(self.format_target(labels, *targets)))
         return examples
 
     def _read_rows(
@@ -166,53 +113,18 @@ class LabelledRowReader(FinetuneTaskType):
                 skipped.append(SkippedRow(number - 1, id))
         return rows, sorted(skipped, key=lambda row: row.index)
 
-    def _check_varied_targets(self, examples: Examples) -> None:
-        """Raise DataError if all training rows have the same target, and `requires_varied_targets` forbids this."""
-        targets = self.find_distinct_targets(examples)
-        if len(targets) > 1 or not self.requires_varied_targets(examples):
-            return
-        (target,) = targets
-        raise DataError("one-label-only", name=examples.name, label=repr(self.format_target(examples, target)))
 
-    def match_labels(self, spec: TaskSpec, labels: tuple[str, ...]) -> tuple[str, ...]:
-        """Convert a checkpoint's labels to the task's spelling, in the checkpoint's order.
+def match_labels(spec: TaskSpec, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Convert a checkpoint's labels to the task's spelling, in the checkpoint's order.
 
-        Labels without real names ("LABEL_0") are assumed to be in the task's order.
-
-        Args:
-            spec: the task.
-            labels: the labels of the checkpoint.
-
-        Raises:
-            BertlabError: the checkpoint lacks a label of the task.
-        """
-        if not spec.labels or not self.uses_labels:
-            return labels
-        if len(labels) == len(spec.labels) and all(name == f"LABEL_{number}" for number, name in enumerate(labels)):
-            return spec.labels
-        task_spelling = {name.lower(): name for name in spec.labels}
-        lowercase_labels = {name.lower() for name in labels}
-        if missing := [name for name in spec.labels if name.lower() not in lowercase_labels]:
-            raise BertlabError("checkpoint-lacks-labels", labels=labels, missing=missing)
-        return tuple(task_spelling.get(name.lower(), name) for name in labels)
-
-    # -- error analysis --------------------------------------------------------------------------------------------
-
-    def read_analysis_rows(
-        self, source: str | Path, split: str, spec: TaskSpec, invalid_rows: InvalidRows, limits: Limits | None = None
-    ) -> AnalysisRows:
-        """Read the rows for error analysis; see `FinetuneTaskType.read_analysis_rows`."""
-        rows = read_split(source, choose_split(source, split, spec), limits, invalid_rows)
-        return AnalysisRows(rows.name, rows.columns, rows.rows, rows.label_names, rows.skipped_numbers)
-
-    def read_analysis_examples(
-        self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows
-    ) -> Examples:
-        labels = self.match_labels(spec, loaded.config.labels)
-        spec = spec if spec.labels else spec.replace(labels=labels)
-        return self.read_examples(rows, spec, labels if self.uses_labels else (), invalid_rows)
-
-
-def _is_hidden_label(value: object) -> bool:
-    """Whether a label is -1, which GLUE uses in test sets with hidden labels."""
-    return str(value).strip() in ("-1", "-1.0")
+    Labels without real names ("LABEL_0") are assumed to be in the task's order.
+    """
+    if not spec.labels:
+        return labels
+    if len(labels) == len(spec.labels) and all(name == f"LABEL_{number}" for number, name in enumerate(labels)):
+        return spec.labels
+    task_spelling = {name.lower(): name for name in spec.labels}
+    lowercase_labels = {name.lower() for name in labels}
+    if missing := [name for name in spec.labels if name.lower() not in lowercase_labels]:
+        raise BertlabError("checkpoint-lacks-labels", labels=labels, missing=missing)
+    return tuple(task_spelling.get(name.lower(), name) for name in labels)

@@ -14,26 +14,24 @@ from bertlab.text.batch import LabelBatch
 
 @dataclass(frozen=True)
 class Loss:
-    """The result of a loss function for one batch.
+    """The result of a loss function, (model, batch) -> Loss, for one batch.
 
-    A loss function is a callable (model, batch) -> Loss. If `value` is not a mean over the rows of the batch, the loss
-    function must also set `parts`, and must have a method `count_items(batch)`, which returns a dictionary: name of a
-    part -> how many items the part is averaged over.
+    If `value` is not a mean over the rows of the batch, the loss function must also set `parts`, and must have a method
+    `count_items(batch)`, which returns {name of a part: how many items the part is averaged over}.
     """
 
     value: torch.Tensor
     """The scalar to minimise."""
     metrics: dict[str, torch.Tensor]
-    """Metrics of this batch by name. A metric whose name begins with the name of a part, such as "tag_accuracy" for the
-    part "tag", is averaged over the same items as that part; every other metric is averaged over rows."""
+    """Metrics of this batch. A metric whose name begins with the name of a part, such as "tag_accuracy" for the part
+    "tag", is averaged over the same items as that part; every other metric is averaged over rows."""
     tokens: torch.Tensor
     """The number of tokens in the batch, not counting padding."""
     parts: dict[str, torch.Tensor] = field(default_factory=dict)
-    """The terms of the loss by name; each is a mean, and their sum is `value`."""
+    """The terms of the loss; each is a mean, and their sum is `value`."""
     ratios: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Name of a ratio -> (name of the numerator, name of the denominator), both in `metrics`. A ratio, such as a
-    precision, is computed only after its two metrics were averaged over the whole batch; the mean of the ratios of
-    several micro-batches would be a different number."""
+    """Name of a ratio -> (numerator, denominator), both in `metrics`. A ratio, such as a precision, is computed only
+    after its two metrics were averaged over the whole batch."""
 
     def compute_ratios(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Compute the ratios from the metrics of a whole batch; a ratio with the denominator 0 is 0."""

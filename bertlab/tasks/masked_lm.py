@@ -15,7 +15,6 @@ from torch import nn
 
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import TextError
-from bertlab.nn.bert import Bert
 from bertlab.nn.fast.cross_entropy import decoded_cross_entropy
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.recomputable_prediction import RecomputablePrediction
@@ -36,7 +35,6 @@ class PretrainingLoss:
     rule: MaskRule
     """How the tokens to mask are chosen; the random choice is made on the device of the batch."""
     pair_objective: PairObjectiveName = "next"
-    """The sentence-pair objective."""
     left_to_right: bool = False
     """Whether to predict each token from the tokens before it, without masks; for causal attention (section 5.1)."""
     teacher: nn.Module | None = None
@@ -65,10 +63,6 @@ class PretrainingLoss:
         """Compute hidden_RH, the last layer's output at the [CLS] of every pair, then at the positions to predict.
 
         Without a sentence-pair objective, the positions of [CLS] are left out.
-
-        Args:
-            model: the model.
-            targets: the result of `make_targets`.
         """
         inputs, index_P, _ = targets
         B, T = inputs.input_ids_BT.shape
@@ -106,15 +100,7 @@ class PretrainingLoss:
 
     @torch.no_grad()
     def _run_teacher(self, inputs, index_P: torch.Tensor, size: int) -> tuple[torch.Tensor | None, ...]:
-        """Compute the teacher's hidden states, [P, H], and logits, [P, V], at the positions to predict.
-
-        Without a teacher, both are None.
-
-        Args:
-            inputs: the masked batch.
-            index_P: the positions to predict, in the flattened batch.
-            size: V, the number of rows of the student's embedding table.
-        """
+        """Compute the teacher's hidden states, [P, H], and logits, [P, V], V = `size`; both None without a teacher."""
         if self.teacher is None:
             return None, None
         hidden_PH = self.teacher.encode_positions(inputs, index_P)
@@ -141,9 +127,7 @@ class Candidate:
     token: str
     """The token as in the vocabulary; "##" marks tokens that continue a word."""
     id: int
-    """The token id."""
     probability: float
-    """The probability, in 0..1."""
 
 
 @dataclass(frozen=True)
@@ -151,11 +135,8 @@ class Original:
     """The token that a [MASK] replaced, and the probability that the model assigns to it."""
 
     token: str
-    """The token."""
     id: int
-    """The token id."""
     probability: float
-    """The probability, in 0..1."""
     rank: int
     """The rank of the token by probability; 1 is the most probable."""
 
@@ -192,11 +173,7 @@ def read_mask_logits(
     """Find the `top_k` most probable tokens for every [MASK], independently of the other masks.
 
     Args:
-        tokenizer: the tokenizer of the model.
-        encoding: the input.
         positions: the positions of the masks, from `find_mask_positions`.
-        logits_MV: the logits at these positions.
-        top_k: the number of tokens to predict for each mask.
         originals: the words that the masks replaced, in order; "" for a mask whose word is not known. A word of several
             tokens is treated in the same way.
     """
@@ -218,7 +195,6 @@ def read_mask_logits(
 
 
 def _rank_original(tokenizer: Tokenizer, word: str, probs_V: torch.Tensor) -> Original | None:
-    """Rank the token that a mask replaced; None if `word` is empty, has several tokens or is not in the vocabulary."""
     ids = tokenizer.encode_word(word) if word else []
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
         return None
@@ -239,30 +215,19 @@ def find_mask_positions(tokenizer: Tokenizer, encoding: Encoding) -> list[int]:
     return positions
 
 
-class MaskedLMTask(TaskType):
-    """Masked language modelling."""
+def _recompute(
+    task_type: TaskType, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
+) -> RecomputablePrediction:
+    positions = find_mask_positions(loaded.tokenizer, encoding)
+    if not 0 <= mask < len(positions):
+        raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
 
-    name = "masked_lm"
-    aliases = ("mlm", "mask", "fill-mask")
-    head = "mlm"
-    command = "fill-mask"
-    page = "fill-mask"
-    supports_interventions = True
+    def compute_logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
+        return loaded.model.mlm(hidden_B1H[:, 0])[:, : loaded.tokenizer.vocab_size]
 
-    def can_predict(self, model: Bert) -> bool:
-        # a model with causal attention does not see the text after a mask
-        return super().can_predict(model) and not model.config.left_to_right
+    return RecomputablePrediction(
+        task_type.name, encoding, (positions[mask],), compute_logits, lambda id: loaded.tokenizer.tokens([id])[0]
+    )
 
-    def make_recomputable_prediction(
-        self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
-    ) -> RecomputablePrediction:
-        positions = find_mask_positions(loaded.tokenizer, encoding)
-        if not 0 <= mask < len(positions):
-            raise TextError("mask-out-of-range", mask=mask, last=len(positions) - 1)
 
-        def compute_logits(hidden_B1H: torch.Tensor) -> torch.Tensor:
-            return loaded.model.mlm(hidden_B1H[:, 0])[:, : loaded.tokenizer.vocab_size]
-
-        return RecomputablePrediction(
-            self.name, encoding, (positions[mask],), compute_logits, lambda id: loaded.tokenizer.tokens([id])[0]
-        )
+MASKED_LM = TaskType(name="masked_lm", head="mlm", command="fill-mask", page="fill-mask", recompute=_recompute)

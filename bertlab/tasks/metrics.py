@@ -1,16 +1,16 @@
 """Metrics for predicted labels, values and tags: those of GLUE and KLUE, and entity F1.
 
-Shape legend: K labels.
+scikit-learn, SciPy and seqeval compute them; they are imported on the first use, because the import takes a second.
 """
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bertlab.config.errors import DataError
-from bertlab.tasks.entity_spans import find_entity_spans
+from bertlab.config.errors import BertlabError, DataError
+from bertlab.tasks.examples import Examples
 
 
 def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -24,14 +24,15 @@ def accuracy(gold: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def f1(gold: np.ndarray, predicted: np.ndarray, positive: int = 1) -> float:
-    """Compute the F1 of the label `positive`; 0 if no row has it as label or prediction (as in scikit-learn).
+    """Compute the F1 of the label `positive`; 0 if no row has it as label or prediction.
 
     >>> f1(np.array([0, 1, 1, 1]), np.array([1, 1, 1, 0]))
     0.6666666666666666
     """
+    from sklearn.metrics import f1_score
+
     gold, predicted = _as_arrays(gold, predicted)
-    is_gold, is_predicted = gold == positive, predicted == positive
-    return _compute_f1(int((is_gold & is_predicted).sum()), int(is_predicted.sum()), int(is_gold.sum()))
+    return float(f1_score(gold == positive, predicted == positive, zero_division=0))
 
 
 def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
@@ -43,52 +44,43 @@ def f1_from_3(gold: np.ndarray, predicted: np.ndarray) -> float:
 def matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
     """Compute the Matthews correlation, for two or more labels (Gorodkin 2004); 0 if either argument is constant.
 
-    >>> matthews(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
-    0.5773502691896258
+    >>> round(matthews(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])), 12)
+    0.57735026919
     """
-    gold, predicted = _as_arrays(gold, predicted)
-    _, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
-    num_labels = codes.max() + 1
-    table = np.bincount(codes[: len(gold)] * num_labels + codes[len(gold) :], minlength=num_labels**2).reshape(
-        num_labels, num_labels
-    )
-    table = table.astype(np.float64)
-    total, correct, gold_K, predicted_K = table.sum(), np.trace(table), table.sum(1), table.sum(0)
-    squared_norm = (total**2 - predicted_K @ predicted_K) * (total**2 - gold_K @ gold_K)
-    return float((correct * total - gold_K @ predicted_K) / math.sqrt(squared_norm)) if squared_norm else 0.0
+    from sklearn.metrics import matthews_corrcoef
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a warning if there is only one label
+        return float(matthews_corrcoef(*_as_arrays(gold, predicted)))
 
 
 def pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Compute Pearson's r; NaN if either argument is constant (as in SciPy).
+    """Compute Pearson's r; NaN if either argument is constant.
 
     >>> round(pearson(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])), 4)
     0.982
     """
-    x, y = (values.astype(np.float64) for values in _as_arrays(gold, predicted))
-    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
-        return math.nan
-    x, y = x - x.mean(), y - y.mean()
-    return float(np.clip((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)), -1, 1))
+    from scipy.stats import pearsonr
+
+    return _correlate(pearsonr, gold, predicted)
 
 
 def spearman(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Compute Spearman's rho: Pearson's r of the ranks, with ties averaged; NaN if either is constant (as in SciPy).
+    """Compute Spearman's rho, with the ranks of ties averaged; NaN if either argument is constant.
 
     >>> round(spearman(np.array([1, 2, 3]), np.array([10, 20, 400])), 12)
     1.0
     """
-    gold, predicted = _as_arrays(gold, predicted)
-    return pearson(_ranks(gold), _ranks(predicted))
+    from scipy.stats import spearmanr
+
+    return _correlate(spearmanr, gold, predicted)
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Rank the values from 1; equal values get the mean of their ranks.
-
-    >>> _ranks(np.array([5, 1, 5])).tolist()
-    [2.5, 1.0, 2.5]
-    """
-    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[codes]
+def _correlate(correlation: Callable, gold: Sequence, predicted: Sequence) -> float:
+    x, y = (values.astype(np.float64) for values in _as_arrays(gold, predicted))
+    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():  # SciPy warns about constants
+        return math.nan
+    return float(correlation(x, y).statistic)
 
 
 def _as_arrays(gold: Sequence, predicted: Sequence) -> tuple[np.ndarray, np.ndarray]:
@@ -98,56 +90,41 @@ def _as_arrays(gold: Sequence, predicted: Sequence) -> tuple[np.ndarray, np.ndar
     return np.asarray(gold), np.asarray(predicted)
 
 
-def _compute_f1(num_correct: int, num_predicted: int, num_gold: int) -> float:
-    """Compute F1 = 2PR / (P + R) from counts; 0 if all counts are 0."""
-    return 2 * num_correct / (num_predicted + num_gold) if num_predicted + num_gold else 0.0
-
-
-# -- entities ----------------------------------------------------------------------------------------------------
+# -- entities
 
 
 def compute_entity_metrics(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False
 ) -> dict[str, float]:
-    """Compute precision, recall and F1 over all entities, and the mean of the F1 of the entity types.
-
-    A predicted entity is correct if a gold entity has the same type, first word and last word. The counts are summed
-    over all sentences, as `seqeval` does by default, and the metrics are fractions in 0..1.
+    """Compute precision, recall and F1 over all entities, and the mean of the F1 of the entity types; all in 0..1.
 
     Args:
         gold: the correct tags of every sentence.
         predicted: the predicted tags of every sentence.
-        strict: whether only entities that begin with a B-tag count, as in `seqeval`'s strict mode with IOB2.
-
-    Raises:
-        DataError: a sentence has a different number of gold and predicted tags.
+        strict: whether only entities that begin with a B-tag count (`seqeval`'s strict mode with IOB2).
 
     >>> compute_entity_metrics([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])["precision"]
     0.5
     """
-    correct_by_type, predicted_by_type, gold_by_type = Counter(), Counter(), Counter()
+    from seqeval.metrics.sequence_labeling import precision_recall_fscore_support
+    from seqeval.metrics.v1 import precision_recall_fscore_support as strict_scores
+    from seqeval.scheme import IOB2
+
     for index, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
         if len(gold_tags) != len(predicted_tags):
             raise DataError(
                 "tag-predictions-count-differs", sentence=index, tags=len(gold_tags), predicted=len(predicted_tags)
             )
-        gold_spans, predicted_spans = (
-            {span for span in find_entity_spans(tags) if not strict or tags[span[1]].startswith("B")}
-            for tags in (gold_tags, predicted_tags)
-        )
-        correct_by_type.update(type for type, _, _ in gold_spans & predicted_spans)
-        predicted_by_type.update(type for type, _, _ in predicted_spans)
-        gold_by_type.update(type for type, _, _ in gold_spans)
-    correct_count, predicted_count = correct_by_type.total(), predicted_by_type.total()
-    gold_count = gold_by_type.total()
-    types = sorted(gold_by_type.keys() | predicted_by_type.keys())
-    f1_by_type = [_compute_f1(correct_by_type[type], predicted_by_type[type], gold_by_type[type]) for type in types]
-    return {
-        "precision": correct_count / predicted_count if predicted_count else 0.0,
-        "recall": correct_count / gold_count if gold_count else 0.0,
-        "f1": _compute_f1(correct_count, predicted_count, gold_count),
-        "f1_macro": float(np.mean(f1_by_type)) if f1_by_type else 0.0,
-    }
+    score, options = (strict_scores, {"scheme": IOB2}) if strict else (precision_recall_fscore_support, {})
+    gold, predicted = list(map(list, gold)), list(map(list, predicted))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings about sentences without entities, and about single-letter tags
+        options |= {"zero_division": 0}
+        precision, recall, f1_micro, _ = score(gold, predicted, average="micro", **options)
+        *_, f1_by_type, _ = score(gold, predicted, average=None, **options)
+    names = ("precision", "recall", "f1", "f1_macro")
+    macro = np.mean(f1_by_type) if len(f1_by_type) else 0.0
+    return dict(zip(names, map(float, (precision, recall, f1_micro, macro)), strict=True))
 
 
 def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
@@ -158,22 +135,48 @@ def character_f1_macro(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
     >>> character_f1_macro([["B-PS", "I-PS", "O"]], [["B-PS", "O", "O"]])
     0.5
     """
+    from sklearn.metrics import f1_score
+
     gold_tags, predicted_tags = ([tag for tags in rows for tag in tags] for rows in (gold, predicted))
-    correct_counts = Counter(tag for tag, other in zip(gold_tags, predicted_tags, strict=True) if tag == other)
-    gold_counts, predicted_counts = Counter(gold_tags), Counter(predicted_tags)
-    names = sorted((gold_counts.keys() | predicted_counts.keys()) - {"O"})
-    return (
-        float(np.mean([_compute_f1(correct_counts[n], predicted_counts[n], gold_counts[n]) for n in names]))
-        if names
-        else 0.0
-    )
+    names = sorted({*gold_tags, *predicted_tags} - {"O"})
+    if not names:
+        return 0.0
+    return float(f1_score(gold_tags, predicted_tags, labels=names, average="macro", zero_division=0))
+
+
+# -- metrics of a task
+
+
+def score_targets(examples: Examples, predictions: Sequence) -> dict[str, float]:
+    """Compute the metrics of predicted labels, choices or values, as fractions."""
+    labels = examples.spec.labels
+    gold, predicted = np.array([row.target for row in examples]), np.array(predictions)
+    if labels:
+        # F1 is computed for label 1 in the order of the task; the checkpoint may have another order
+        task_index = np.array([labels.index(name) if name in labels else len(labels) for name in examples.labels])
+        gold, predicted = task_index[gold], task_index[predicted]
+    return {name: LABEL_METRICS[name](gold, predicted) for name in examples.spec.metrics}
+
+
+def in_percent(score: Callable[[Examples, Sequence], dict]) -> Callable[[Examples, Sequence], dict]:
+    """Turn a function that computes a task's metrics as fractions into one that returns them as leaderboards show them.
+
+    A correlation that is undefined, because all labels or all predictions are equal, counts as 0. The result also has
+    the number of examples. The function raises BertlabError if the examples have no labels.
+    """
+
+    def compute(examples: Examples, predictions: Sequence) -> dict:
+        if not examples.is_labelled:
+            raise BertlabError("rows-without-labels", name=examples.name)
+        fractions = score(examples, predictions)
+        metrics = {name: 100 * float(np.nan_to_num(fractions[name])) for name in examples.spec.metrics}
+        return metrics | {"examples": len(examples)}
+
+    return compute
 
 
 def prefix_metrics(metrics: dict, split: str, is_first: bool) -> dict:
-    """Add a prefix to the names of the metrics of a split, so that the metrics of several splits can be told apart.
-
-    The names of the first split stay unchanged. The prefix is the part of the split's name after the first "_" or,
-    without "_", the whole name.
+    """Add a prefix to the metrics of every split but the first: what follows "_" in the split's name, or the name.
 
     >>> prefix_metrics({"accuracy": 71.0}, "validation_mismatched", is_first=False)
     {'mismatched_accuracy': 71.0}
@@ -186,6 +189,10 @@ def prefix_metrics(metrics: dict, split: str, is_first: bool) -> dict:
 
 # name of a metric in `TaskSpec.metrics` -> the function that computes it from labels and predictions
 LABEL_METRICS = {
-    "accuracy": accuracy, "f1": f1, "matthews": matthews, "pearson": pearson, "spearman": spearman,
+    "accuracy": accuracy,
+    "f1": f1,
+    "matthews": matthews,
+    "pearson": pearson,
+    "spearman": spearman,
     "f1_from_3": f1_from_3,
-}  # fmt: skip
+}

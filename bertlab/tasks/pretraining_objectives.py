@@ -23,13 +23,12 @@ class TokenObjective:
     description: str
     """The name of the objective in `bertlab.json`."""
     head: str
-    """The output layer of the checkpoint, a key of `nn.heads.HEADS`."""
     make_loss: Callable[[PretrainingLoss, float], Callable]
-    """Function: (MLM loss, weight of the discriminator's loss) -> the loss function, (model, batch) -> `Loss`."""
+    """(MLM loss, weight of the discriminator's loss) -> the loss function, (model, batch) -> `Loss`."""
     has_generator: bool = False
     """Whether a `nn.replaced_tokens.ReplacedTokenModel` is trained; the checkpoint then contains its discriminator."""
     progress_metric: tuple[str, str] = ("mlm_accuracy", "masked")
-    """The key of the metric that the progress bar shows, and the name by which the bar shows it."""
+    """As `task_type.ProgressMetric`."""
 
 
 # name of an objective for tokens -> the objective

@@ -19,34 +19,29 @@ class RecomputablePrediction:
     kind: str
     """The name of the task type."""
     encoding: Encoding
-    """The input."""
     positions: tuple[int, ...]
     """The positions of the tokens whose hidden states are used."""
     compute_logits: Callable[[torch.Tensor], torch.Tensor]
-    """Function: hidden states at these positions [B, P, H] -> logits of the candidates [B, C]."""
+    """Hidden states at these positions [B, P, H] -> logits of the candidates [B, C]."""
     find_text: Callable[[int], str]
-    """Function: index of a candidate -> its text."""
+    """Index of a candidate -> its text."""
 
 
 def make_pooled_prediction(
-    model: Bert, kind: str, encoding: Encoding, head: Callable, labels: tuple[str, ...]
+    model: Bert, kind: str, encoding: Encoding, head: str, labels: tuple[str, ...]
 ) -> RecomputablePrediction:
-    """Make a recomputable prediction for an output layer that reads the pooler's output.
-
-    Args:
-        model: the model.
-        kind: the name of the task type.
-        encoding: the input.
-        head: the output layer: pooled hidden states [B, H] -> logits [B, C].
-        labels: the names of the C candidates.
-    """
+    """Make a recomputable prediction of an output layer that reads the pooler's output; `labels` name its outputs."""
+    layer = model.head(head)
     if model.config.pooling == "mean":
         return RecomputablePrediction(
-            kind, encoding, tuple(range(len(encoding))),
-            lambda hidden_BTH: head(model.pooler(hidden_BTH.mean(1, keepdim=True))), labels.__getitem__,
-        )  # fmt: skip
+            kind,
+            encoding,
+            tuple(range(len(encoding))),
+            lambda hidden_BTH: layer(model.pooler(hidden_BTH.mean(1, keepdim=True))),
+            labels.__getitem__,
+        )
     # the position that `Bert.pool` reads: with causal attention the last one, otherwise [CLS]
     position = len(encoding) - 1 if model.config.left_to_right else 0
     return RecomputablePrediction(
-        kind, encoding, (position,), lambda hidden_B1H: head(model.pooler(hidden_B1H)), labels.__getitem__
+        kind, encoding, (position,), lambda hidden_B1H: layer(model.pooler(hidden_B1H)), labels.__getitem__
     )

@@ -34,7 +34,6 @@ class ReplacedTokenLoss:
     mlm_loss: PretrainingLoss
     """The loss of the generator, without a sentence-pair objective."""
     weight: float = DEFAULT_WEIGHT
-    """The weight of the discriminator's loss."""
 
     def __call__(self, model: ReplacedTokenModel, batch: PairBatch) -> Loss:
         targets = self.mlm_loss.make_targets(batch)
@@ -49,7 +48,6 @@ class ReplacedTokenLoss:
         errors_BT = F.binary_cross_entropy_with_logits(logits_BT, is_replaced_BT.float(), reduction="none")
 
         def average(values_BT: torch.Tensor) -> torch.Tensor:
-            """Return the mean over all tokens except padding."""
             return (values_BT * mask_BT).sum() / mask_BT.sum().clamp(min=1)
 
         loss, predicted_BT = average(errors_BT), logits_BT.detach() > 0
@@ -79,11 +77,6 @@ def sample_tokens(model: ReplacedTokenModel, hidden_PH: torch.Tensor, key_B: tor
 
     Like masks, the sampled tokens are a pure function of the keys, so that a run can be resumed and batches can be
     split.
-
-    Args:
-        model: the generator and the discriminator.
-        hidden_PH: the generator's hidden states at the positions.
-        key_B: the seed of each row.
     """
     random_P = draw_uniform(key_B, REPLACEMENT_STREAM, len(hidden_PH) // max(1, len(key_B))).flatten()
     sampled = []
@@ -104,7 +97,6 @@ def replace_tokens(
 
     Args:
         inputs: the batch before it was masked.
-        sampled_P: the sampled tokens.
         index_P: the positions of the sampled tokens in the flattened batch.
         labels_P: the original tokens. A row with fewer than K masked tokens also has other positions. The label of
             such a position is `IGNORED`, and the token there is not replaced.

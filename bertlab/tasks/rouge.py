@@ -36,30 +36,19 @@ def sum_rouge_1_and_2(reference: str, summary: str) -> float:
 
 
 def _f1(matches: int, words: Sequence[Sequence[str]], size: int) -> float:
-    """Compute F1 = 2 P R / (P + R) of the n-grams of two texts; 0 if neither text has an n-gram.
-
-    Args:
-        matches: the number of n-grams that both texts contain.
-        words: the words of each text.
-        size: n.
-    """
+    """Compute the F1 of the n-grams (n = `size`) of two texts, of which `matches` are common; 0 if there are none."""
     total = sum(max(0, len(each) - size + 1) for each in words)
     return 2 * matches / total if total else 0.0
 
 
 def _count_common(reference: Sequence[str], summary: Sequence[str], size: int) -> int:
-    """Count the n-grams (n = `size`) that both texts contain.
-
-    An n-gram counts as often as it occurs in the text that contains it less often.
-    """
+    """Count the common n-grams (n = `size`), each as often as in the text that contains it less often."""
     counts = [Counter(zip(*(words[skip:] for skip in range(size)), strict=False)) for words in (reference, summary)]
     return (counts[0] & counts[1]).total()
 
 
 def compute_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Compute the length of the longest common subsequence by dynamic programming.
-
-    A row of the table is stored in the bits of one integer.
+    """Compute the length of the longest common subsequence; a row of the table is the bits of one integer.
 
     Source: Hyyrö 2004, Bit-parallel LCS-length computation revisited.
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bertlab.config.errors import DataError
@@ -34,11 +35,7 @@ class SummaryExample(Example):
 
 
 def read_sentences(cell: object, column: str) -> tuple[str, ...]:
-    """Read the sentences in a cell: a list of sentences, or a document, which is split into sentences.
-
-    Raises:
-        DataError: the cell is empty, or contains neither text nor a list of texts.
-    """
+    """Read the sentences in a cell: a list of sentences, or a document, which is split into sentences."""
     if isinstance(cell, list):
         if not all(isinstance(sentence, str) for sentence in cell):
             raise DataError("cell-not-list-of-texts", column=repr(column))
@@ -52,17 +49,10 @@ def read_sentences(cell: object, column: str) -> tuple[str, ...]:
 
 
 def read_chosen_sentences(cell: object, sentences: Sequence[str]) -> tuple[int, ...]:
-    """Read which sentences are chosen.
+    """Read which sentences are chosen -> 1 for each chosen sentence and 0 for the others.
 
     Args:
         cell: the indices of the chosen sentences, from 0, or their texts: as a list, as one text, or as JSON.
-        sentences: the sentences of the document.
-
-    Returns:
-        1 for each chosen sentence and 0 for the others.
-
-    Raises:
-        DataError: an index is too large, or a text is not a sentence of the document.
 
     >>> sentences = ["Rain fell.", "Tea.", "It ended."]
     >>> read_chosen_sentences("0, 2", sentences), read_chosen_sentences(["Tea."], sentences)
@@ -70,8 +60,9 @@ def read_chosen_sentences(cell: object, sentences: Sequence[str]) -> tuple[int, 
     """
     if isinstance(cell, str) and _NUMBERS.fullmatch(cell.strip()):
         cell = [int(number) for number in re.findall(r"\d+", cell)]
-    elif isinstance(cell, str):
-        cell = _parse_list(cell)
+    elif isinstance(cell, str) and cell.lstrip().startswith("["):  # tables store lists as JSON
+        with suppress(ValueError):
+            cell = value if isinstance(value := json.loads(cell), list) else cell
     index_of_text: dict[str, int] = {}
     for index, sentence in enumerate(sentences):
         index_of_text.setdefault(_normalise(sentence), index)
@@ -86,19 +77,8 @@ def read_chosen_sentences(cell: object, sentences: Sequence[str]) -> tuple[int, 
     return tuple(int(index in chosen) for index in range(len(sentences)))
 
 
-def _parse_list(cell: str) -> list:
-    """Convert a text to a list: parse a JSON list (tables store lists as JSON), or make a list of this one text."""
-    if cell.lstrip().startswith("["):
-        try:
-            value = json.loads(cell)
-            return value if isinstance(value, list) else [cell]
-        except ValueError:
-            pass
-    return [cell]
-
-
 def _find_sentence_indices(text: str, index_of_text: dict[str, int]) -> list[int]:
-    """Find the index of the sentence that equals a text, or the indices of the sentences that the text consists of."""
+    """Find the sentence that equals a text, or the sentences that the text consists of."""
     if (index := index_of_text.get(_normalise(text))) is not None:
         return [index]
     parts = split_sentences(text)
@@ -108,7 +88,6 @@ def _find_sentence_indices(text: str, index_of_text: dict[str, int]) -> list[int
 
 
 def _normalise(text: str) -> str:
-    """Replace line breaks and repeated spaces with single spaces, so that texts can be compared."""
     return " ".join(text.split())
 
 
@@ -180,7 +159,6 @@ def find_windows(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int
 
     Args:
         lengths: the number of tokens of each sentence; none of them exceeds `max_tokens`.
-        max_tokens: the maximum number of tokens of a window.
 
     Returns:
         (first sentence, sentence after the last) of each window.

@@ -12,12 +12,7 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 
 def tokenise_words(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]) -> Iterator[tuple[list[int], list[int]]]:
-    """Tokenise sentences given as words; the first token of a word predicts the tag of the word.
-
-    Yields:
-        The token ids of a sentence, and the unit index of each token: the index of the word if the token is the
-        first one of this word, otherwise -1.
-    """
+    """Tokenise sentences given as words -> token ids, unit indices; the first token of a word predicts its tag."""
     distinct_words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     ids_of_word = dict(zip(distinct_words, tokenizer.encode_ids(distinct_words), strict=True))
     for sentence in sentences:
@@ -32,11 +27,7 @@ def tokenise_words(tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]) -
 def tokenise_characters(
     tokenizer: Tokenizer, sentences: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Tokenise sentences given as characters; a token predicts the tag of its first character.
-
-    Yields:
-        The token ids of a sentence, and the unit index of each token: the index of the token's first character.
-    """
+    """Tokenise sentences given as characters -> token ids, unit indices; a token predicts the tag of its first one."""
     encoded = tokenizer.encode_segments(["".join(characters) for characters in sentences])
     for characters, row in zip(sentences, encoded, strict=True):
         # A character of the data may consist of several code points, but the offsets of tokens count code points.
@@ -45,16 +36,9 @@ def tokenise_characters(
 
 
 def split_long_sentence(unit_indices: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
-    """Split a sentence into parts of at most `max_tokens` tokens.
+    """Split a sentence into parts of at most `max_tokens` tokens -> (first token, token after the last) of each.
 
     A part ends before a token that predicts a tag, if possible, so that the tokens of a word stay together.
-
-    Args:
-        unit_indices: the unit index of each token.
-        max_tokens: the maximum number of tokens of a part.
-
-    Returns:
-        (first token, token after the last) of each part.
 
     >>> split_long_sentence([0, 1, -1, 2, 3, -1], 4), split_long_sentence([], 4)
     ([(0, 4), (4, 6)], [(0, 0)])
@@ -71,13 +55,9 @@ def split_long_sentence(unit_indices: Sequence[int], max_tokens: int) -> list[tu
 
 
 def spread_tags(tags_by_start: dict[int, str], characters: Sequence[str]) -> list[str]:
-    """Convert tags of tokens to tags of characters.
+    """Convert tags of tokens, by the index of the token's first character, to tags of characters.
 
     All characters of an entity after the first one, with the spaces between them, have an I-tag.
-
-    Args:
-        tags_by_start: the tag of each token, by the index of the token's first character.
-        characters: the characters of the sentence.
 
     >>> spread_tags({0: "B-LC", 3: "I-LC", 4: "O"}, list("서울 역에"))
     ['B-LC', 'I-LC', 'I-LC', 'I-LC', 'O']

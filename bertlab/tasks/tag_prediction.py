@@ -4,7 +4,7 @@ Shape legend: T tokens, K tags.
 """
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,11 +20,9 @@ class TaggedWord:
     """A word (or a token, see `read_tag_logits`) with its tag."""
 
     text: str
-    """The word."""
     start: int
-    """The index of the word's first character in the text."""
     end: int
-    """The index of the character that follows the word."""
+    """The word is text[start:end] of the whole text."""
     tag: str
     """The tag; see `choose_tags`."""
     probabilities: tuple[float, ...]
@@ -36,11 +34,9 @@ class Entity:
     """A named entity: consecutive words with tags such as B-PER and I-PER."""
 
     text: str
-    """The text of the words."""
     start: int
-    """The index of the entity's first character in the text."""
     end: int
-    """The index of the character that follows the entity."""
+    """The entity is text[start:end] of the whole text."""
     label: str
     """The entity type, such as PER."""
     probability: float
@@ -54,7 +50,6 @@ class Tags:
     labels: tuple[str, ...]
     """All tags that the checkpoint can predict."""
     words: tuple[TaggedWord, ...]
-    """The words of the text with their tags."""
     entities: tuple[Entity, ...]
     """The named entities; () if the tags are not entity tags, but parts of speech, for example."""
 
@@ -69,10 +64,6 @@ def read_tag_logits(
     """Choose the tags of the words by the logits of their first tokens, and find the entities from the tags.
 
     Args:
-        labels: all tags that the checkpoint can predict.
-        text: the text that was tagged.
-        encoding: the tokens of the text.
-        logits_TK: the logits of every token.
         by_token: whether to choose a tag for every token instead of every word, for checkpoints that were trained
             on tags of characters (KLUE-NER). In Korean, a name and the particle attached to it are one word, but need
             different tags.
@@ -85,8 +76,12 @@ def read_tag_logits(
     ]
     if by_token:
         units = tokens
-    else:
-        units = [(position, start, end) for position, (start, end) in _find_first_tokens(tokens, find_words(text))]
+    else:  # the first token of every word; words without a token are skipped
+        starts, units = [start for _, start, _ in tokens], []
+        for start, end in find_words(text):
+            index = bisect_left(starts, start)
+            if index < len(starts) and starts[index] < end:
+                units.append((tokens[index][0], start, end))
     probs_UK = probs_TK[[position for position, _, _ in units]]
     is_inside_word_U = [by_token and text[max(0, start - 1) : start + 1].isalnum() for _, start, _ in units]
     tags = choose_tags(np.log(probs_UK.clip(1e-30)), labels, is_inside_word_U)
@@ -110,10 +105,6 @@ def merge_tokens(tags: Tags, text: str) -> Tags:
     A word without any letter or digit has the tag of its first token. In Korean, a word between spaces is an eojeol: a
     noun with its particle, for example.
 
-    Args:
-        tags: the tags of tokens, from `read_tag_logits(..., by_token=True)`.
-        text: the text.
-
     >>> tokens = [TaggedWord("Kim", 0, 3, "B-PS", (1.0, 0.0)), TaggedWord("'s", 3, 5, "O", (0.0, 1.0))]
     >>> [(word.text, word.tag) for word in merge_tokens(Tags(("B-PS", "O"), tuple(tokens), ()), "Kim's").words]
     [("Kim's", 'B-PS')]
@@ -125,27 +116,3 @@ def merge_tokens(tags: Tags, text: str) -> Tags:
             tagged = next((token for token in tokens if any(map(str.isalnum, token.text))), tokens[0])
             merged.append(replace(tagged, text=word.group(), start=word.start(), end=word.end()))
     return replace(tags, words=tuple(merged))
-
-
-def _find_first_tokens(
-    tokens: Sequence[tuple[int, int, int]], word_spans: Sequence[tuple[int, int]]
-) -> list[tuple[int, tuple[int, int]]]:
-    """Find the position of the first token of every word; words without a token are skipped.
-
-    Args:
-        tokens: (position, first character, character after the last) of each token.
-        word_spans: (first character, character after the last) of each word.
-
-    Returns:
-        (position, word span) of each word.
-
-    >>> _find_first_tokens([(1, 0, 3), (2, 3, 5), (3, 6, 9)], [(0, 5), (6, 9)])
-    [(1, (0, 5)), (3, (6, 9))]
-    """
-    token_starts = np.array([start for _, start, _ in tokens], np.int64)
-    first_tokens = []
-    for start, end in word_spans:
-        index = int(np.searchsorted(token_starts, start))
-        if index < len(token_starts) and token_starts[index] < end:
-            first_tokens.append((tokens[index][0], (start, end)))
-    return first_tokens

@@ -6,11 +6,20 @@ from typing import Annotated
 import tyro
 
 from bertlab.config.errors import BertlabError
-from bertlab.config.tasks import CUSTOM_TASK, TaskSpec, get_task
+from bertlab.config.tasks import CUSTOM_TASK, TASKS, TaskSpec, get_task
 from bertlab.tasks.registry import TASK_TYPES, list_finetune_types
-from bertlab.tasks.task_type import FinetuneTaskType
+from bertlab.tasks.task_type import TaskType
 
 _NAME = tyro.conf.arg(metavar="NAME")  # `--help` shows NAME as the value of flags that take a column name
+_TYPES = list_finetune_types()
+
+
+def list_tasks() -> str:
+    """List the tasks of the catalogue by their type, for `--help`."""
+    by_kind: dict[str, list[str]] = {}
+    for name, spec in TASKS.items():
+        by_kind.setdefault(spec.kind, []).append(name)
+    return " ".join(f"{kind.replace('_', ' ').capitalize()}: {', '.join(names)}." for kind, names in by_kind.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,12 +29,13 @@ class TaskFlags:
     kind: Annotated[
         str | None,
         tyro.conf.arg(
-            name="type", aliases=("--kind",), metavar="|".join(task_type.name for task_type in list_finetune_types())
+            name="type",
+            metavar="|".join(task_type.name for task_type in _TYPES),
+            help="The type of a custom task. What each type predicts: "
+            + "; ".join(f"{task_type.name}: {task_type.predicts}" for task_type in _TYPES)
+            + ".",
         ),
     ] = None
-    """The type of a custom task. What each type predicts: classification: a label; regression: a number;
-    multiple_choice: one of several choices; tagging: a tag for every word; span: an answer in a passage; summarisation:
-    a score for every sentence of a document; sentence_embedding: the similarity of two texts, from their vectors."""
     text_column: Annotated[str | None, _NAME] = None
     """The column with the text. multiple_choice: the context. tagging: the tokens (a list, or words separated by
     spaces). span: the passage (default `context`). summarisation: the document or a list of its sentences (default
@@ -53,9 +63,6 @@ class TaskFlags:
             name: the name of a known task, or "custom".
             recorded: the record of the task that a checkpoint was fine-tuned on (see `make_task_record`). It is used
                 for a custom task if --type is missing.
-
-        Raises:
-            BertlabError: flags are missing, or do not fit the type of the task.
         """
         if self.kind is not None:
             given_type = get_finetune_type(self.kind)
@@ -85,37 +92,28 @@ class TaskFlags:
         return spec.replace(id=self.id_column) if self.id_column else spec
 
 
-def get_finetune_type(name: str) -> FinetuneTaskType:
-    """Look up a task type by its name or old name.
-
-    Raises:
-        BertlabError: no task type for fine-tuning has this name.
-    """
-    task_type = TASK_TYPES.get(name)
-    if not isinstance(task_type, FinetuneTaskType):
-        raise BertlabError("kind-unknown", kind=name, kinds=[task_type.name for task_type in list_finetune_types()])
-    return task_type
+def get_finetune_type(name: str) -> TaskType:
+    """Look up a task type by its name."""
+    task_types = {task_type.name: task_type for task_type in list_finetune_types()}
+    if name not in task_types:
+        raise BertlabError("kind-unknown", kind=name, kinds=list(task_types))
+    return task_types[name]
 
 
 def parse_task_record(record: dict) -> TaskSpec:
-    """Convert the record of a task in `bertlab.json` to the task.
-
-    Raises:
-        BertlabError: the record is damaged.
-    """
+    """Convert the record of a task in `bertlab.json` to the task."""
     task_type = get_finetune_type(str(record.get("kind")))
     known_fields = {field.name for field in fields(TaskSpec)}
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
-    default_spec = task_type.make_default_spec()  # old records of question answering do not name the columns
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in record.items()
+        if name in known_fields
+    }
+    default_spec = task_type.make_default_spec()
+    defaults = {"hub_id": "", "language": "", "metrics": default_spec.metrics, "source": ""}
+    defaults |= {"label": default_spec.label, "text": default_spec.text}
     try:
-        return TaskSpec(
-            **{
-                "hub_id": "", "language": "", "metrics": default_spec.metrics, "source": "",
-                "label": default_spec.label, "text": default_spec.text,
-                **{name: value for name, value in values.items() if name in known_fields},
-                "kind": task_type.name,
-            }
-        )  # fmt: skip
+        return TaskSpec(**defaults | values)
     except TypeError as error:
         raise BertlabError("task-record-damaged", reason=str(error)) from None
 

@@ -1,292 +1,170 @@
-"""The interface of a task type: everything that training, evaluation, exploration, CLI and app need to know about it.
+"""A task type: what training, evaluation, exploration, CLI and app need to know about one kind of prediction.
 
-A task type is a subclass of `TaskType` in a module of its own, and a row of `registry.TASK_TYPES`. `FinetuneTaskType`
-extends the interface with what fine-tuning and evaluation need.
+A type is a value, `TaskType(name=..., head=..., read=..., encode=..., ...)`, and a row of `registry.TASK_TYPES`. A type
+that differs from another one in a few fields is made with `TaskType.replace`; no function knows the name of its layer.
 """
 
-from abc import ABC, abstractmethod
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from torch import nn
-
-from bertlab.checkpoints.checkpoint import Checkpoint
-from bertlab.checkpoints.sentence_settings import SentenceSettings
-from bertlab.config.errors import BertlabError
+from bertlab.config.errors import MissingHead
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
-from bertlab.tasks.error_analysis import AnalysisRows, ScoredRow, TaskAnalysis
-from bertlab.tasks.loss import Loss
+from bertlab.tasks.inference import run_batches
 from bertlab.tasks.recomputable_prediction import RecomputablePrediction
-from bertlab.tasks.training_data import TrainingData, TrainingOptions
-from bertlab.text.readers.data_file import Limits
-from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
-from bertlab.text.tokenizers.wordpiece import Encoding
+from bertlab.text.readers.splits import read_split
 
 
-class TaskType(ABC):
-    """The name, output layer, command and page of a task type."""
+class ProgressMetric(NamedTuple):
+    """The metric in the progress bar of a fine-tuning run."""
 
-    name: ClassVar[str]
+    key: str  # in `Loss.metrics`
+    label: str  # in the progress bar
+
+
+def _change_columns(spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
+    """Without a pair column, a task of text pairs becomes a task of single texts."""
+    first = text or (spec.text[0] if spec.text else "")
+    return spec.replace(text=(first, pair) if pair else (first,)) if text or pair else spec
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TaskType:
+    """A kind of prediction; with `read`, `encode`, `make_loss` and `score`, a checkpoint can be fine-tuned for it."""
+
+    name: str
     """The name in `TaskSpec.kind`, --type, --prediction and URLs."""
-    aliases: ClassVar[tuple[str, ...]] = ()
-    """Old names, which are still accepted."""
-    head: ClassVar[str]
-    """The key of the output layer in `nn.heads.HEADS`; "" if the type has none."""
-    command: ClassVar[str] = ""
-    """The command that predicts; with underscores, it is the name of the method of `Session`. "" if there is none."""
-    page: ClassVar[str] = ""
-    """The page of the app that predicts; "" if there is none."""
-    column_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """The fields of `task_flags.TaskFlags` for the columns of this type, except `label_column` and `id_column`."""
-    reads_only_pairs: ClassVar[bool] = False
+    predicts: str = ""
+    """What the type predicts, for `--help`."""
+    head: str = ""
+    """The output layer, a key of `nn.heads.HEADS`; "" for none."""
+    command: str = ""
+    """The command that predicts; with underscores, the name of the method of `Session`."""
+    page: str = ""
+    """The page of the app that predicts."""
+    column_flags: tuple[str, ...] = ("text_column",)
+    """The fields of `task_flags.TaskFlags` for the columns, except `label_column` and `id_column`."""
+    reads_only_pairs: bool = False
     """Whether every input of the command is a pair of texts."""
-    supports_interventions: ClassVar[bool] = False
-    """Whether the type implements `make_recomputable_prediction`, so that its prediction can be recomputed under
-    interventions."""
-    interventions_need_pair: ClassVar[bool] = False
-    """Whether `make_recomputable_prediction` needs a second text."""
-    interventions_cover_all_candidates: ClassVar[bool] = False
-    """Whether the recomputable prediction has a probability for every candidate; the command computes its softmax over
-    the best candidates only."""
+
+    # -- prediction of a single input
+    make_table_row: Callable | None = None
+    """(prediction) -> {column: cell}, for tables of predictions."""
+    recompute: Callable[..., RecomputablePrediction] | None = None
+    """(task type, checkpoint, encoding, second text or None, index of the mask) -> a prediction that interventions can
+    change."""
+    interventions_need_pair: bool = False
+    interventions_cover_all_candidates: bool = False
+    """Whether `recompute` gives every candidate a probability; the command's softmax is over the best candidates."""
+    read_logits: Callable | None = None
+    """For `classify`: (labels, logits_K) -> the prediction."""
+    score_variants: Callable | None = None
+    """For `classify`: (model, layer, batches) -> (label predicted for the first input or None, score_R)."""
+
+    # -- fine-tuning and evaluation
+    columns: dict = dataclasses.field(default_factory=dict)
+    """The fields of `TaskSpec` that a custom task has by default."""
+    required_flags: tuple[str, ...] = ("text_column",)
+    """The fields of `column_flags` that a custom task must set."""
+    has_fixed_columns: bool = False
+    """Whether the app reads fixed columns instead of letting the user choose them."""
+    token_columns: tuple[str, ...] = ()
+    """For tagging: common names of the column with the tokens."""
+    change_columns: Callable[..., TaskSpec] = _change_columns
+    """(task, text column or None, pair column or None, choice columns) -> the task with these columns."""
+    metrics: tuple[str, ...] = ()
+    """The metrics of a custom task; the first one compares runs."""
+    max_tokens: int = 128
+    epochs: float = 3.0
+    batch_size: int = 64
+    """The number of inputs (of questions, if the type reads windows) that `run` computes at a time."""
+    progress_metric: ProgressMetric | None = None
+    reads_windows: bool = False
+    """Whether an example is a question about a passage, which is split into several windows."""
+    predicts_value: bool = False
+    supports_teacher: bool = False
+    """Whether `tasks.distillation` can add the predictions of a teacher to the loss."""
+    open_rows: Callable = read_split
+    """(source, split, limits, invalid rows) -> the `Rows` of a file, a split of a directory or a hub data set."""
+    read: Callable | None = None
+    """(rows, task, labels, invalid rows or None, whether it is for training) -> `Examples`."""
+    extend_training: Callable = lambda examples, options: examples
+    """(training examples, `TrainingOptions`) -> the examples to train on."""
+    encode: Callable | None = None
+    """(tokenizer, examples, maximum number of tokens) -> `Features`."""
+    choose_max_tokens: Callable | None = None
+    """(checkpoint) -> the maximum number of tokens for predictions; None takes that of fine-tuning or `max_tokens`."""
+    make_loss: Callable | None = None
+    """(layer) -> the loss function (model, batch) -> `Loss`."""
+    compute: Callable | None = None
+    """(model, layer, batch) -> the scores of each input, in the form that `decode` reads."""
+    decode: Callable | None = None
+    """(features, scores of each input) -> the output for each example: a distribution, value, list of tags ..."""
+    run: Callable = run_batches
+    """(task type, model, features, batch size, progress) -> the outputs; it calls `compute` and `decode`."""
+    choose: Callable = lambda examples, outputs: list(outputs)
+    """(examples, outputs) -> the predictions: for each example an index, a value or the names of its tags."""
+    score: Callable | None = None
+    """(examples, predictions) -> the metrics in percent, and the number of rows."""
+    explain: Callable | None = None
+    """(task type, checkpoint, features, progress) -> `TaskAnalysis`."""
+    file_name: str = "{task}.tsv"
+    """The default name of a prediction file."""
+    write_file: Callable | None = None
+    """(path, examples, predictions): write them in the benchmark's format."""
+    read_file: Callable | None = None
+    """(path, examples, `EvaluationOptions`) -> the predictions."""
+    adapt_to_training: Callable = lambda task_type, loaded, options, train: task_type
+    """(task type, checkpoint, `TrainingOptions`, training examples) -> the type with what depends on them."""
+    adapt_to_checkpoint: Callable = lambda task_type, loaded, options: task_type
+    """(task type, checkpoint, `EvaluationOptions` or None) -> the type with the settings of the checkpoint."""
+    collect_facts: Callable = lambda features: {}
+    """(training features) -> what `bertlab.json` records about the rows, besides their numbers."""
+    collect_settings: Callable = lambda spec, options: {}
+    """(task, `TrainingOptions`) -> the settings that `bertlab.json` records besides those of every fine-tuning."""
+    make_sentence_settings: Callable | None = None
+    """(`TrainingOptions`) -> the `SentenceSettings` of the trained checkpoint; only types that make vectors have it."""
+    choose_attention_texts: Callable = lambda row, separator, predict: (row.texts[0], "".join(row.texts[1:]))
+    """(`ScoredRow`, text between tokens, the method of `Session`) -> the two texts whose attention the app shows."""
+
+    def replace(self, **changes) -> "TaskType":
+        """Return a copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
 
     @property
     def hf_class(self) -> str:
         """The `transformers` class of a checkpoint that has only this output layer."""
         return HEADS[self.head].hf_class if self.head else "BertModel"
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether the output layer has one output for each label."""
+        return bool(self.head) and HEADS[self.head].has_labels
+
+    @property
+    def loss(self) -> Callable:
+        """The loss function, (model, batch) -> Loss."""
+        return self.make_loss(self.head)
+
     def can_predict(self, model: Bert) -> bool:
         """Whether a model can make predictions of this type."""
-        return self.head in model.head_names if self.head else model.gives_hidden_states
-
-    def make_recomputable_prediction(
-        self, loaded: Checkpoint, encoding: Encoding, pair: str | None, mask: int
-    ) -> RecomputablePrediction:
-        """Make a prediction that can be recomputed under interventions.
-
-        Args:
-            loaded: the checkpoint that predicts.
-            encoding: the input.
-            pair: the second text, for types that read pairs; otherwise None.
-            mask: for masked language modelling, the index of the [MASK] to predict among those of the text.
-
-        Raises:
-            BertlabError: the type does not support interventions (`supports_interventions`).
-        """
-        raise BertlabError("task-type-without-interventions", type=self.name)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluationOptions:
-    """Options for reading and predicting the rows of a task in an evaluation."""
-
-    source: str
-    """A file, a directory or a hub id."""
-    is_user_data: bool
-    """Whether `source` is the user's own data, which may have only some of the splits of the task's data set."""
-    split: str
-    """The name of one split; or "validation" or "test" for all validation or all test splits of the task."""
-    task: str
-    """The name of the task, for messages and file names."""
-    max_tokens: int | None = None
-    """Maximum number of tokens in an input; None uses the default of the task type or of the checkpoint."""
-    limit: int | None = None
-    """The maximum number of rows to read; None reads all rows."""
-    invalid: InvalidRowAction = "stop"
-    """What to do with an invalid row."""
-    threshold: float | None = None
-    """The threshold tau: predict "no answer" if the score of "no answer" exceeds the score of the best answer by more
-    than tau. None uses the checkpoint's tau, or tunes tau."""
-    tune_threshold: bool = False
-    """Whether to tune tau on these rows if `threshold` is None, instead of using the checkpoint's tau."""
-    no_answer: Path | None = None
-    """If predictions are read from a file: another file, which contains a no-answer score for each question."""
-
-
-class ProgressMetric(NamedTuple):
-    """The metric that the progress bar of a fine-tuning run shows."""
-
-    key: str
-    """The key of the metric in `Loss.metrics`."""
-    label: str
-    """The name of the metric in the progress bar."""
-
-
-class FinetuneTaskType(TaskType):
-    """A task type that a checkpoint can be fine-tuned and evaluated on."""
-
-    metrics: ClassVar[tuple[str, ...]]
-    """The metrics of a custom task of this type; the first one is used to compare runs."""
-    max_tokens: ClassVar[int] = 128
-    """Default maximum number of tokens in an input."""
-    reads_windows: ClassVar[bool] = False
-    """Whether long texts are split into several windows instead of being truncated."""
-    epochs: ClassVar[float] = 3.0
-    """Default number of passes over the training data."""
-    progress_metric: ClassVar[ProgressMetric]
-    """The metric in the progress bar."""
-    required_flags: ClassVar[tuple[str, ...]] = ("text_column",)
-    """The fields of `column_flags` that a custom task must set."""
-    uses_labels: ClassVar[bool] = False
-    """Whether the output layer has one output for each label."""
-    predicts_value: ClassVar[bool] = False
-    """Whether the prediction is a number."""
-    scores_no_answer: ClassVar[bool] = False
-    """Whether the prediction can be "no answer", which has its own score."""
-    confusion_counts_each_example_once: ClassVar[bool] = False
-    """Whether the confusion matrix counts each example once; only then the matrix's `majority_share` is an accuracy."""
-    makes_sentence_vectors: ClassVar[bool] = False
-    """Whether the prediction is a vector for each text."""
-    supports_teacher: ClassVar[bool] = False
-    """Whether `tasks.distillation` can add the predictions of a teacher to the loss."""
-    count_name: ClassVar[str] = "examples"
-    """The key under which an evaluation reports the number of rows; it says what the rows are, such as "questions"."""
-    json_suffix: ClassVar[str] = ".jsonl"
-    """The suffix of the file in which the app stores rows that were pasted as JSON."""
-    token_columns: ClassVar[tuple[str, ...]] = ()
-    """For tagging: common names of the column that contains the tokens."""
-    has_fixed_columns: ClassVar[bool] = False
-    """Whether the app reads fixed columns instead of letting the user choose them."""
-    loss: Callable[[nn.Module, object], Loss]
-    """The loss function, (model, batch) -> Loss; see `loss.Loss`."""
+        if not self.head:
+            return model.gives_hidden_states
+        try:
+            model.require_head(self.head)
+        except MissingHead:
+            return False
+        return True
 
     def make_default_spec(self) -> TaskSpec:
         """Make a custom task of this type with the default columns."""
-        return TaskSpec(kind=self.name, hub_id="", language="", metrics=self.metrics, source="", id="")
+        fields = {"hub_id": "", "language": "", "metrics": self.metrics, "source": "", "id": ""}
+        return TaskSpec(self.name, **fields | self.columns)
 
-    def change_columns(self, spec: TaskSpec, text: str | None, pair: str | None, choices: Sequence[str]) -> TaskSpec:
-        """Replace the columns of a task with those that the user names.
-
-        Args:
-            spec: the task.
-            text: the column of the text; None if the user does not name one.
-            pair: the column of the second text; None if the user does not name one.
-            choices: the columns of the choices; empty if the user does not name any.
-        """
-        if text or pair:
-            first = text or (spec.text[0] if spec.text else "")
-            # without a pair column, a task of text pairs becomes a task of single texts
-            return spec.replace(text=(first, pair) if pair else (first,))
-        return spec
-
-    def collect_recorded_settings(self, spec: TaskSpec, options: TrainingOptions) -> dict:
-        """Return the settings of this type that `bertlab.json` records in addition to those of every fine-tuning."""
-        return {}
-
-    def make_sentence_settings(self, options: TrainingOptions) -> SentenceSettings | None:
-        """Make the sentence-vector settings of a checkpoint trained with these options; None if the type has none."""
-        return None
-
-    @abstractmethod
-    def read_training_data(self, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions) -> TrainingData:
-        """Read, check and tokenise the rows of a fine-tuning run.
-
-        Raises:
-            BertlabError: the rows are not rows of the task, or there is nothing to train on.
-        """
-
-    # -- evaluation: splits -> examples -> predictions -> metrics --------------------------------------------------
-
-    def list_evaluation_splits(self, spec: TaskSpec, options: EvaluationOptions) -> Sequence[str]:
-        """List the splits to evaluate, in order."""
-        return (options.split,)
-
-    @abstractmethod
-    def read_split(self, spec: TaskSpec, split: str, loaded: Checkpoint | None, options: EvaluationOptions):
-        """Read the examples of one split.
-
-        Args:
-            spec: the task.
-            split: the name of the split.
-            loaded: the checkpoint that will predict, whose labels are used; None if the predictions are read from a
-                file.
-            options: the source of the rows, and how to read them.
-
-        Returns:
-            A sequence of examples with `name`, `spec`, `is_labelled` and `select(rows)`, such as `Examples`.
-        """
-
-    @abstractmethod
-    def make_inputs(self, loaded: Checkpoint, examples, max_tokens: int | None) -> Sequence:
-        """Tokenise examples as `predict` does -> the inputs of the model, in order; an example may have several.
-
-        Args:
-            loaded: the checkpoint that will predict.
-            examples: the examples, in the form that `read_split` returns.
-            max_tokens: maximum number of tokens in an input; None uses the default of the checkpoint.
-        """
-
-    @abstractmethod
-    def predict(self, loaded: Checkpoint, examples, options: EvaluationOptions, progress: Callable):
-        """Predict all examples with a checkpoint; one prediction for each, in order."""
-
-    @abstractmethod
-    def read_predictions(self, path: Path, examples, options: EvaluationOptions):
-        """Read predictions from a file, in the form that `predict` returns."""
-
-    @abstractmethod
-    def write_predictions(self, out: Path, split: str, number_of_splits: int, examples, predictions, options) -> None:
-        """Write the predictions of one split in the benchmark's format; the file is written completely or not at all.
-
-        Args:
-            out: a file or a directory.
-            split: the name of the split.
-            number_of_splits: how many splits are evaluated; if there are several, `out` must be a directory.
-            examples: the examples of the split.
-            predictions: the predictions, in the form that `predict` returns.
-            options: the `EvaluationOptions`.
-        """
-
-    @abstractmethod
-    def compute_metrics(self, examples, predictions) -> dict:
-        """Compute the task's metrics in percent, and count the rows that they are computed over."""
-
-    # -- error analysis --------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def read_analysis_rows(
-        self, source: str | Path, split: str, spec: TaskSpec, invalid_rows: InvalidRows, limits: Limits | None = None
-    ) -> AnalysisRows:
-        """Read the rows of a file, or of one split of a directory, for error analysis.
-
-        Args:
-            source: a file or a directory.
-            split: the split to read from a directory.
-            spec: the task, which names the columns.
-            invalid_rows: receives the rows that cannot be read.
-            limits: the maximum size and number of rows of a file; see `read_file`.
-        """
-
-    @abstractmethod
-    def read_analysis_examples(self, rows: AnalysisRows, spec: TaskSpec, loaded: Checkpoint, invalid_rows: InvalidRows):
-        """Convert the valid rows to examples, in the form that `read_split` returns."""
-
-    @abstractmethod
-    def analyse(self, loaded: Checkpoint, examples, progress: Callable) -> TaskAnalysis:
-        """Predict every example, and score the predictions."""
-
-    def choose_attention_texts(self, row: ScoredRow, separator: str, predict: Callable) -> tuple[str, str]:
-        """Choose the texts whose attention the app shows for a scored row.
-
-        Args:
-            row: the scored row.
-            separator: the text to put between the tokens of a tagged sentence.
-            predict: the method of `Session` for this type, see `command`.
-
-        Returns:
-            The first text, and the second text or "".
-        """
-        return row.texts[0], "".join(row.texts[1:])
-
-    # -- prediction of single texts --------------------------------------------------------------------------------
-
-    def make_table_row(self, prediction) -> dict[str, str | float]:
-        """Convert one prediction to a row of a table: column -> cell.
-
-        Raises:
-            BertlabError: predictions of this type are not shown in tables.
-        """
-        raise BertlabError("task-type-without-table", type=self.name)
+    def compute_outputs(self, model: Bert, features, batch_size: int | None = None, progress: Callable = iter) -> list:
+        """Compute the output for every example, in order, in the form that `decode` returns. Raises MissingHead."""
+        model.require_head(self.head)
+        return self.run(self, model, features, batch_size or self.batch_size, progress)

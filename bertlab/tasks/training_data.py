@@ -1,24 +1,26 @@
 """The data of a fine-tuning run: batches, loss, a model with a new output layer, and metrics on held-out rows."""
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
 from bertlab.checkpoints.checkpoint import Checkpoint
+from bertlab.config.errors import BertlabError
 from bertlab.config.tasks import TaskSpec
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.model import FastBert
+from bertlab.tasks.examples import Examples, hold_out
+from bertlab.tasks.metrics import prefix_metrics
+from bertlab.tasks.task_type import TaskType
 from bertlab.text.batches import ShuffledSampler
-from bertlab.text.readers.invalid_rows import InvalidRowAction
-
-if TYPE_CHECKING:
-    from bertlab.tasks.distillation import DistilledLabelLoss
-    from bertlab.tasks.task_type import FinetuneTaskType
+from bertlab.text.readers.invalid_rows import InvalidRowAction, InvalidRows
+from bertlab.text.readers.rows import choose_evenly
+from bertlab.text.readers.splits import available_splits
 
 # The name of the held-out rows in `bertlab.json`, if they were drawn from the training set.
 HELD_OUT_OF_TRAINING = "rows drawn from the training set"
@@ -31,11 +33,10 @@ class TrainingOptions:
     data: str | None
     """A file, a directory or a hub id; None uses the task's own data set."""
     validation: str | None
-    """A file, a directory or a hub id of held-out rows; None uses the validation split of `data`."""
+    """The source of the held-out rows; None uses the validation split of `data`."""
     max_tokens: int
-    """Maximum number of tokens in an input."""
     hold_out: float = 0.0
-    """The fraction of the training rows to hold out if there is no validation split; 0 holds out none."""
+    """The fraction of the training rows to hold out if there is no validation split. No effect on questions."""
     stride: int = 128
     """For passages: the number of tokens between the starts of two consecutive windows."""
     make_unanswerable: float | None = None
@@ -43,17 +44,15 @@ class TrainingOptions:
     pooling: str | None = None
     """For sentence vectors: the pooling mode; None uses the pooling mode of the checkpoint."""
     invalid: InvalidRowAction = "stop"
-    """What to do with an invalid row."""
     seed: int = 0
-    """Seed of all random choices."""
 
 
 @dataclass(frozen=True)
 class TrainingData:
     """The data of a fine-tuning run, and the functions that depend on it."""
 
-    task_type: "FinetuneTaskType"
-    """The type of the task."""
+    task_type: TaskType
+    """The type of the task, adapted to the data."""
     spec: TaskSpec
     """The task; its language and metrics may have been determined from the rows."""
     loaded: Checkpoint
@@ -61,35 +60,22 @@ class TrainingData:
     labels: tuple[str, ...]
     """The labels of the new output layer; () for an output layer without labels."""
     make_batches: Callable[[int, int, tuple[int, int]], ShuffledSampler]
-    """Function: (batch size, seed, shard) -> endless batches. The shard of a process is (rank, number of processes)."""
+    """(batch size, seed, shard) -> endless batches. The shard of a process is (rank, number of processes)."""
     measure: Callable[[Bert, int | None, Callable], dict] | None
-    """Function: (model, maximum number of rows or None, progress) -> metrics on the held-out rows. None if there are no
-    such rows."""
+    """(model, maximum number of rows or None, progress) -> metrics on the held-out rows; None without such rows."""
     facts: dict
-    """What `bertlab.json` records about the rows: `examples` (the number of training rows), `skipped` (the number of
-    invalid rows), `held_out` (the number of held-out rows; missing for question answering), `measured_on` (the source
-    of the held-out rows, if there are any), and properties that only some task types have, such as `value_range`."""
+    """What `bertlab.json` records: `examples`, `skipped`, `held_out` (numbers of rows), `measured_on` (the source of
+    the held-out rows), and what only some task types have, such as `value_range`."""
     options: TrainingOptions
-    """The options with which the rows were read."""
-    digest: int
-    """A checksum of the tokens and targets; it depends on their order."""
+    fingerprint: dict
+    """Identifies the training rows and the teacher; a run is resumed only if they are unchanged."""
+    loss: Callable
+    """The loss function, (model, batch) -> Loss."""
+    teacher: Bert | None = None
+    """The model whose predictions the loss reads (`tasks.distillation`)."""
     build_model: Callable[[float], nn.Module] | None = None
-    """Function: dropout rate -> the model to train, for a model that is more than a BERT with an output layer
-    (`nn.bilstm`). A checkpoint cannot store such a model, so the run saves only its metrics and log. None if the model
-    is a BERT with an output layer."""
-    distillation: "DistilledLabelLoss | None" = None
-    """The loss function of a run with a teacher; None without a teacher."""
-
-    @property
-    def loss(self) -> Callable:
-        """The loss function: `distillation` if there is a teacher, otherwise the loss of the task type."""
-        return self.distillation or self.task_type.loss
-
-    @property
-    def fingerprint(self) -> dict:
-        """A fingerprint of the training rows and the teacher; a run is resumed only if they are unchanged."""
-        teacher = {"teacher": self.distillation.teacher_digest} if self.distillation else {}
-        return {"examples": self.facts["examples"], "digest": self.digest, **teacher}
+    """Dropout rate -> the model to train, for a model that is more than a BERT with an output layer (`nn.bilstm`). A
+    checkpoint cannot store such a model, so the run saves only its metrics and log."""
 
     def make_model(self, dropout: float) -> nn.Module:
         """Make the model that training starts from."""
@@ -98,17 +84,77 @@ class TrainingData:
         return make_finetuning_model(self.loaded.model, self.task_type.head, dropout, self.labels)
 
 
+def read_training_data(
+    task_type: TaskType, spec: TaskSpec, loaded: Checkpoint, options: TrainingOptions
+) -> TrainingData:
+    """Read, check and tokenise the rows of a fine-tuning run.
+
+    Raises:
+        BertlabError: the rows are not rows of the task, or there is nothing to train on.
+    """
+    source, invalid_rows = options.data or spec.hub_id, InvalidRows(options.invalid)
+    rows = task_type.open_rows(source, "train", invalid_rows=invalid_rows)
+    train = task_type.extend_training(task_type.read(rows, spec, (), invalid_rows, training=True), options)
+    held_out: dict[str, Examples] = {}
+    for split in find_held_out_splits(spec, options.data, options.validation):
+        rows = task_type.open_rows(options.validation or source, split, invalid_rows=invalid_rows)
+        held_out[split] = task_type.read(rows, spec, train.labels, invalid_rows)
+    if not held_out and options.hold_out and not task_type.reads_windows:
+        order = np.random.default_rng(options.seed).permutation
+        train, held_out[HELD_OUT_OF_TRAINING] = hold_out(train, options.hold_out, order)
+    for examples in held_out.values():
+        if not examples.is_labelled:
+            raise BertlabError("held-out-rows-without-labels", name=examples.name)
+    task_type = task_type.adapt_to_training(task_type, loaded, options, train)
+    features = task_type.encode(loaded.tokenizer, train, options.max_tokens)
+    held_out_features = {
+        split: task_type.encode(loaded.tokenizer, examples, options.max_tokens) for split, examples in held_out.items()
+    }
+
+    def measure(model: Bert, limit: int | None, progress: Callable) -> dict:
+        metrics: dict = {}
+        for index, (split, split_features) in enumerate(held_out_features.items()):
+            examples = split_features.examples
+            if limit is not None and limit < len(examples):
+                examples = examples.select(choose_evenly(len(examples), limit))
+                split_features = task_type.encode(loaded.tokenizer, examples, options.max_tokens)
+            outputs = task_type.compute_outputs(model, split_features, progress=progress)
+            split_metrics = task_type.score(examples, task_type.choose(examples, outputs))
+            metrics |= prefix_metrics(split_metrics, split, is_first=index == 0)
+        return metrics
+
+    facts = {"examples": len(train), "skipped": len(invalid_rows), "held_out": sum(map(len, held_out.values()))}
+    if held_out:
+        source_name = Path(str(options.validation or source)).name
+        facts["measured_on"] = [HELD_OUT_OF_TRAINING if HELD_OUT_OF_TRAINING in held_out else source_name]
+    return TrainingData(
+        task_type,
+        train.spec,
+        loaded,
+        train.labels if task_type.has_labels else (),
+        features.make_batches,
+        measure if held_out else None,
+        facts | task_type.collect_facts(features),
+        options,
+        {"examples": len(train), "digest": features.digest},
+        task_type.loss,
+    )
+
+
+def find_held_out_splits(spec: TaskSpec, data: str | None, validation: str | None) -> tuple[str, ...]:
+    """Find the held-out splits: those of `validation` or, without it, of the training data set."""
+    if validation:
+        return available_splits(validation, spec.validation, "validation") or spec.validation[:1]
+    if data is None:
+        return spec.validation
+    return () if Path(data).is_file() else available_splits(data, spec.validation, "validation")
+
+
 def make_finetuning_model(start_model: Bert, head: str, dropout: float, labels: tuple[str, ...] = ()) -> Bert:
-    """Copy a model, and replace its output layers with one output layer that has random weights.
+    """Copy a model, and replace its output layers with one output layer (or none) that has random weights.
 
     If the model already has an output layer with this name and these labels, the weights of this output layer are
     copied too. A model that was fine-tuned on SQuAD v1.1, for example, can thus be fine-tuned further on v2.0.
-
-    Args:
-        start_model: the model whose weights are copied.
-        head: the key of the output layer in `nn.heads.HEADS`; "" for no output layer.
-        dropout: the dropout rate of the new model.
-        labels: the labels of the output layer; () for an output layer without labels.
     """
     config = start_model.config.replace(hidden_dropout=dropout, attention_dropout=dropout, labels=labels)
     model = FastBert(config, heads=[head] if head else [])
@@ -127,11 +173,3 @@ def make_finetuning_model(start_model: Bert, head: str, dropout: float, labels: 
             torch.manual_seed(torch.initial_seed() + zlib.crc32(weight.detach().numpy().tobytes()))
             model.heads.apply(model.initialise_weights)
     return model
-
-
-def checksum(arrays: Sequence[np.ndarray]) -> int:
-    """Compute the CRC-32 of the concatenated bytes of several arrays."""
-    value = 0
-    for array in arrays:
-        value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
-    return value

@@ -8,6 +8,7 @@ from pathlib import Path
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import DataError
 from bertlab.config.tasks import TaskSpec, get_task
+from bertlab.tasks import evaluation
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.tasks.registry import list_finetune_types
 from bertlab.tasks.task_flags import get_finetune_type, parse_task_record
@@ -47,7 +48,8 @@ def read_labelled_rows(
     """
     invalid_rows = InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
-        rows = get_finetune_type(spec.kind).read_analysis_rows(source, split, spec, invalid_rows, limits)
+        task_type = get_finetune_type(spec.kind)
+        rows = evaluation.read_analysis_rows(task_type, source, split, spec, invalid_rows, limits)
     return replace(rows, invalid_rows=tuple(invalid_rows.errors))
 
 
@@ -62,11 +64,11 @@ def analyse_errors(
     """Predict at most `max_rows` rows, spaced evenly over the data, and score each prediction."""
     task_type, invalid_rows = get_finetune_type(spec.kind), InvalidRows(invalid, max_printed=0)
     with _name_first_invalid_row(invalid_rows):
-        examples = task_type.read_analysis_examples(rows, spec, loaded, invalid_rows)
+        examples = evaluation.read_analysis_examples(task_type, rows, spec, loaded, invalid_rows)
     if not examples.is_labelled:
         raise DataError("rows-without-labels", name=rows.name)
     sample = examples.select(choose_evenly(len(examples), max_rows))
-    analysis = task_type.analyse(loaded, sample, progress)
+    analysis = evaluation.analyse(task_type, loaded, sample, progress)
     return ErrorAnalysis(
         rows.name, examples.spec, analysis.metrics, tuple(analysis.rows), len(rows) + len(rows.skipped_numbers),
         len(examples), (*rows.invalid_rows, *invalid_rows.errors), analysis.confusion, analysis.groups,

@@ -13,12 +13,12 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.limits import check_limits
 from bertlab.config.tasks import TASKS
 from bertlab.nn.replaced_tokens import ReplacedTokenModel
+from bertlab.tasks import evaluation
 from bertlab.tasks.inference import find_device
 from bertlab.tasks.metrics import prefix_metrics
 from bertlab.tasks.pretraining_objectives import TOKEN_OBJECTIVES, find_token_objective
 from bertlab.tasks.replaced_tokens import DEFAULT_WEIGHT
 from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type
-from bertlab.tasks.task_type import EvaluationOptions
 from bertlab.text.pretraining.corpus import Corpus
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training.devices import resolve_device
@@ -118,29 +118,29 @@ def _evaluate_task(config: EvaluateConfig) -> dict:
     spec = config.make_spec(config.task, record.get("task"))
     task_type = get_finetune_type(spec.kind)
     for flag, value in (("--threshold", config.threshold), ("--no-answer", config.no_answer)):
-        if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.scores_no_answer)):
+        if value is not None and not (spec.unanswerable or (flag == "--no-answer" and task_type.reads_windows)):
             raise BertlabError("flag-needs-unanswerable", flag=flag, task=config.task)
-    options = EvaluationOptions(
+    options = evaluation.EvaluationOptions(
         source=config.data or spec.hub_id, is_user_data=bool(config.data), split=config.split, task=config.task,
         max_tokens=config.max_tokens, limit=config.limit, invalid=config.invalid, threshold=config.threshold,
         tune_threshold=config.record, no_answer=config.no_answer,
     )  # fmt: skip
     loaded = _load_checkpoint(config, task_type.head) if config.checkpoint else None
     metrics: dict = {}
-    splits = task_type.list_evaluation_splits(spec, options)
+    splits = evaluation.list_evaluation_splits(task_type, spec, options)
     for index, split in enumerate(splits):
-        examples = task_type.read_split(spec, split, loaded, options)
+        examples = evaluation.read_examples(task_type, spec, split, loaded, options)
         if not examples.is_labelled and not config.out:
             raise BertlabError("evaluate-rows-without-labels", name=examples.name)
         if loaded:
             progress = iter if config.json else evaluation_bar
-            predictions = task_type.predict(loaded, examples, options, progress)
+            predictions = evaluation.predict(task_type, loaded, examples, options, progress)
         else:
-            predictions = task_type.read_predictions(config.predictions, examples, options)
+            predictions = task_type.read_file(config.predictions, examples, options)
         if config.out:
-            task_type.write_predictions(config.out, split, len(splits), examples, predictions, options)
-        row_count_only = {task_type.count_name: len(examples)}
-        split_metrics = task_type.compute_metrics(examples, predictions) if examples.is_labelled else row_count_only
+            evaluation.write_predictions(task_type, config.out, split, len(splits), examples, predictions, options)
+        row_count_only = {"questions" if task_type.reads_windows else "examples": len(examples)}
+        split_metrics = task_type.score(examples, predictions) if examples.is_labelled else row_count_only
         metrics |= prefix_metrics(split_metrics, split, is_first=index == 0)
     return metrics
 

@@ -16,8 +16,8 @@ from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
 from bertlab.config.limits import find_differing_flags
 from bertlab.tasks.distillation import add_teacher
-from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type, make_task_record
-from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions
+from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type, list_tasks, make_task_record
+from bertlab.tasks.training_data import HELD_OUT_OF_TRAINING, TrainingData, TrainingOptions, read_training_data
 from bertlab.text.readers.invalid_rows import InvalidRowAction
 from bertlab.training import distributed
 from bertlab.training.hyperparameter_search import format_results, search
@@ -69,12 +69,14 @@ class FinetuneConfig(TaskFlags, RunConfig):
     }
     """Headings in `--help`, each with the fields listed below it."""
 
-    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
-    """The task. Classification of one text: sst2, cola, nsmc. Classification of two texts: mnli, qqp, qnli, mrpc, rte,
-    klue_nli. Regression: stsb, klue_sts. Question answering: squad, squad_v2, korquad, klue_mrc; and story_qa and
-    story_qa_ko, whose rows `bertlab story-world questions` writes. Multiple choice: swag, comve. Named-entity tagging:
-    conll2003, wnut17, wikiann_en, klue_ner. Sentence vectors: stsb_vectors, klue_sts_vectors, all_nli_vectors,
-    klue_nli_vectors. Your own rows: custom, with --type and their columns."""
+    task: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(
+            metavar="TASK",
+            help=f"The task. {list_tasks()} The rows of story_qa and story_qa_ko come from `bertlab story-world "
+            "questions`. Your own rows: custom, with --type and their columns.",
+        ),
+    ]
     from_: Annotated[str, tyro.conf.arg(name="from", metavar="CHECKPOINT")]
     """The checkpoint to start from: a directory, the name of a shipped checkpoint, or a hub id."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
@@ -154,7 +156,7 @@ def read_data(config: FinetuneConfig) -> TrainingData:
     if config.make_unanswerable is not None and not spec.unanswerable:
         raise BertlabError("flag-needs-unanswerable", flag="--make-unanswerable", task=config.task)
     task_type = get_finetune_type(spec.kind)
-    if config.pooling != "auto" and not task_type.makes_sentence_vectors:
+    if config.pooling != "auto" and task_type.make_sentence_settings is None:
         raise BertlabError("flag-needs-sentence-vectors", flag="--pooling", task=config.task)
     if config.teacher and not task_type.supports_teacher:
         raise BertlabError("flag-needs-classification", flag="--teacher", task=config.task)
@@ -167,7 +169,7 @@ def read_data(config: FinetuneConfig) -> TrainingData:
         make_unanswerable=config.make_unanswerable, pooling=None if config.pooling == "auto" else config.pooling,
         invalid=config.invalid, seed=config.seed,
     )  # fmt: skip
-    data = task_type.read_training_data(spec, loaded, options)
+    data = read_training_data(task_type, spec, loaded, options)
     return add_teacher(data, config.teacher, config.teacher_share) if config.teacher else data
 
 
@@ -195,8 +197,8 @@ def run_with_evaluations(
     # A model that `data.build_model` made is not saved as a checkpoint, so its final evaluation must be computed again.
     saves_checkpoint, is_main = data.build_model is None, distributed.is_main_process()
     with open_run(config, model, batches, data.loss, steps, data.fingerprint) as (trainer, log):
-        if data.distillation:
-            data.distillation.teacher.to(trainer.device, trainer.optimizer.dtype)
+        if data.teacher:
+            data.teacher.to(trainer.device, trainer.optimizer.dtype)
         if saves_checkpoint and is_finished(config, trainer):
             report_finished(config, trainer, config.task, notify)
             distributed.leave_process_group()
@@ -270,7 +272,7 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
         epochs=epochs,
         objectives=[config.task],
         task=make_task_record(data.spec),
-        settings=settings | data.task_type.collect_recorded_settings(data.spec, data.options),
+        settings=settings | data.task_type.collect_settings(data.spec, data.options),
         made_unanswerable=config.make_unanswerable,
         null_threshold=metrics.get("null_threshold"),
         validation=metrics,
@@ -279,9 +281,10 @@ def _save(config: FinetuneConfig, data: TrainingData, trainer: Trainer, epochs: 
         **data.facts,
     )
     card = render_card(config.out.name, record)
+    make_settings = data.task_type.make_sentence_settings
     checkpoint.save(
         config.out / CHECKPOINT, trainer.optimizer.final_model, data.loaded.tokenizer, record, card=card,
-        sentence_settings=data.task_type.make_sentence_settings(data.options),
+        sentence_settings=make_settings(data.options) if make_settings else None,
     )  # fmt: skip
 
 

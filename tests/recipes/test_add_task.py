@@ -1,4 +1,4 @@
-"""Recipes of CONTRIBUTING.md: a task of a known type, and a task type with its own output layer, both from outside the
+"""Recipes of CONTRIBUTING.md: a task of a known type, and task types with their own output layers, all from outside the
 package; each is fine-tuned and evaluated by the commands."""
 
 import csv
@@ -10,14 +10,16 @@ import torch.nn.functional as F
 from support.task_rows import jsonl
 from torch import nn
 
+import bertlab
 from bertlab.cli import main
 from bertlab.config import tasks
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TaskSpec, register_task
-from bertlab.nn.heads import HEADS, HeadSpec, register_head
+from bertlab.nn.heads import HEADS, HeadSpec, LinearHead, register_head
+from bertlab.tasks.classification import CLASSIFICATION
 from bertlab.tasks.loss import Loss
 from bertlab.tasks.registry import TASK_TYPES, register
-from bertlab.tasks.regression import RegressionTask
+from bertlab.tasks.regression import REGRESSION
 
 WEATHER = TaskSpec(
     "classification", "", "en", ("accuracy",), "tests/recipes", text=("report",), label=("sky",),
@@ -26,23 +28,30 @@ WEATHER = TaskSpec(
 
 
 def strength_loss(model: nn.Module, batch) -> Loss:
-    value_B = model.head("strength")(model.pool(batch.inputs)).squeeze(-1).float()
-    error_B = (value_B - batch.labels_B.float()).abs()
-    loss = F.smooth_l1_loss(value_B, batch.labels_B.float())
-    return Loss(loss, {"error": error_B.detach().mean()}, batch.inputs.attention_mask_BT.sum())
+    value_B, target_B = model.logits("strength", batch.inputs)[:, 0].float(), batch.labels_B.float()
+    error = (value_B.detach() - target_B).abs().mean()
+    return Loss(F.smooth_l1_loss(value_B, target_B), {"error": error}, batch.inputs.attention_mask_BT.sum())
 
 
-class StrengthTask(RegressionTask):
-    """A toy task type: the strength of the wind, predicted by its own output layer and trained with its own loss."""
+STRENGTH = REGRESSION.replace(
+    name="strength", predicts="the strength of the wind", head="strength", command="", page="",
+    make_loss=lambda head: strength_loss,
+)  # fmt: skip
 
-    name = "strength"
-    head = "strength"
-    command = ""
-    page = ""
-    loss = staticmethod(strength_loss)
 
-    def compute_scores(self, model, batch):
-        return model.head("strength")(model.pool(batch)).squeeze(-1)
+def make_head(name: str, build, **fields) -> HeadSpec:
+    remedy = Message("head-remedy-finetune", task=f"custom --type {name}")
+    return HeadSpec(build, Message("head-regress"), remedy, "BertModel", {"": name}, reads_pooled=True, **fields)
+
+
+@pytest.fixture(autouse=True)
+def restore(monkeypatch):
+    monkeypatch.setattr(tasks, "TASKS", dict(tasks.TASKS))
+    saved = [(table, dict(table)) for table in (TASK_TYPES, HEADS)]
+    yield
+    for table, content in saved:
+        table.clear()
+        table.update(content)
 
 
 def rows(label: str, values) -> list[dict]:
@@ -65,44 +74,27 @@ def finetune_and_evaluate(name, data, start, out, capsys) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
-def test_a_new_task_of_a_known_type(monkeypatch, tmp_path, tiny_checkpoint, capsys):
-    monkeypatch.setattr(tasks, "TASKS", dict(tasks.TASKS))
+def test_a_new_task_of_a_known_type(tmp_path, tiny_checkpoint, capsys):
     register_task("weather", WEATHER)
     data = write(tmp_path, "sky", ("wet", "dry"))
     measured = finetune_and_evaluate("weather", data, tiny_checkpoint, tmp_path / "run", capsys)
     assert 0 <= measured["accuracy"] <= 100
 
 
-@pytest.fixture
-def strength(monkeypatch):
-    monkeypatch.setattr(tasks, "TASKS", dict(tasks.TASKS))
-    register(StrengthTask())
-    linear = HeadSpec(
-        lambda config: nn.Linear(config.hidden_size, 1), Message("head-regress"),
-        Message("head-remedy-finetune", task="custom --type strength"), "BertModel", {"": "strength"},
-        reads_pooled=True,
-    )  # fmt: skip
-    register_head("strength", linear)
+def test_a_new_task_type(tmp_path, tiny_checkpoint, capsys):
+    """The command lines of CONTRIBUTING.md: first as a task of the catalogue, then as a custom task."""
+    register(STRENGTH)
+    register_head("strength", make_head("strength", lambda config: nn.Linear(config.hidden_size, 1)))
     register_task("wind", WEATHER.replace(kind="strength", labels=(), label=("force",), metrics=("spearman",)))
-    yield
-    TASK_TYPES.remove("strength")
-    del HEADS["strength"]
-
-
-def test_a_new_task_type(strength, tmp_path, tiny_checkpoint, capsys):
     data = write(tmp_path, "force", (7.0, 1.0))
     measured = finetune_and_evaluate("wind", data, tiny_checkpoint, tmp_path / "run", capsys)
     assert -100 <= measured["spearman"] <= 100
-
-
-def test_a_new_task_type_is_trained_as_a_custom_task(strength, shipped, tmp_path, capsys):
-    """The command line of CONTRIBUTING.md, with a smaller checkpoint."""
     with (tmp_path / "wind.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, ("id", "report", "force"))
         writer.writeheader()
         writer.writerows(rows("force", (7.0, 1.0)))
     words = ["finetune", "custom", "--type", "strength", "--text-column", "report", "--label-column", "force"]
-    words += ["--data", str(tmp_path / "wind.csv"), "--from", "scratch", "--out", str(tmp_path / "wind")]
+    words += ["--data", str(tmp_path / "wind.csv"), "--from", str(tiny_checkpoint), "--out", str(tmp_path / "wind")]
     assert main([*words, "--device", "cpu", "--precision", "float32", "--threads", "1"]) == 0
     capsys.readouterr()
     checkpoint = str(tmp_path / "wind" / "checkpoint")
@@ -111,8 +103,17 @@ def test_a_new_task_type_is_trained_as_a_custom_task(strength, shipped, tmp_path
     assert json.loads(capsys.readouterr().out)["examples"] == 24
 
 
-def test_an_inherited_alias_names_the_parent_type(strength):
-    assert TASK_TYPES["regress"].name == "regression"
+def test_a_new_task_type_with_labels_opens_again(tmp_path, tiny_checkpoint, capsys):
+    register(CLASSIFICATION.replace(name="sky", head="sky", command="", page=""))
+    head = make_head("sky", lambda config: LinearHead(config, len(config.labels)), has_labels=True)
+    register_head("sky", head)
+    register_task("skies", WEATHER.replace(kind="sky"))
+    data = write(tmp_path, "sky", ("wet", "dry"))
+    measured = finetune_and_evaluate("skies", data, tiny_checkpoint, tmp_path / "run", capsys)
+    assert 0 <= measured["accuracy"] <= 100
+    opened = bertlab.load(tmp_path / "run" / "checkpoint")
+    assert (opened.heads, opened.config.labels) == (("sky",), ("dry", "wet"))
+    assert [task_type.name for task_type in opened.task_types if task_type.head] == ["sky"]
 
 
 def test_task_heads_are_stored_under_different_names():

@@ -8,6 +8,7 @@ import pyarrow.parquet
 
 from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.registry import TASK_TYPES
+from bertlab.tasks.span.squad import SQUAD, read_rows
 
 WHO = ["the potter", "the keeper", "a train", "the boats", "she", "할머니가"]
 DID = ["set the bowl", "carried the lantern", "leaves at six", "stayed in", "asked for tea", "차를 끓였다"]
@@ -68,24 +69,28 @@ def rows_of(spec: TaskSpec, count: int = 24, labelled: bool = True) -> list[dict
 
 def read_examples(data, spec: TaskSpec, *args, **options):
     """The examples of rows, read by the spec's task type."""
-    return TASK_TYPES[spec.kind].read_examples(data, spec, *args, **options)
+    return TASK_TYPES[spec.kind].read(data, spec, *args, **options)
+
+
+def read_squad(path, invalid_rows=None, spec: TaskSpec = SQUAD) -> list[dict]:
+    return read_rows(path, "train", invalid_rows, spec)
 
 
 def features_of(tokenizer, examples, max_tokens: int):
     """The inputs of examples, made by their task type."""
-    return TASK_TYPES[examples.spec.kind].make_features(tokenizer, examples, max_tokens)
+    return TASK_TYPES[examples.spec.kind].encode(tokenizer, examples, max_tokens)
 
 
 def metrics_of(examples, predictions) -> dict:
     """The metrics of predictions, computed by the examples' task type."""
-    return TASK_TYPES[examples.spec.kind].compute_metrics(examples, predictions)
+    return TASK_TYPES[examples.spec.kind].score(examples, predictions)
 
 
 def predictions_of(loaded, examples, max_tokens: int) -> list:
     """The predictions of a checkpoint for examples."""
     task_type = TASK_TYPES[examples.spec.kind]
     features = features_of(loaded.tokenizer, examples, max_tokens)
-    return task_type.choose_predictions(task_type.compute_outputs(loaded.model, features))
+    return task_type.choose(examples, task_type.compute_outputs(loaded.model, features))
 
 
 def directory_of(place: Path, spec: TaskSpec) -> Path:

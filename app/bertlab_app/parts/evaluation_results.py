@@ -36,7 +36,7 @@ def show_metrics(analysis: ErrorAnalysis) -> None:
     cells = "".join(f"<div><b>{value}</b><span>{t(f'metric-{name}')}</span></div>" for name, value in texts.items())
     st.html(f'<div class="figures">{cells}</div>')
     st.caption(describe_coverage(analysis))
-    if analysis.confusion and get_finetune_type(analysis.spec.kind).confusion_counts_each_example_once:
+    if analysis.confusion and analysis.confusion.counts_rows:
         st.caption(t("evaluation-majority", share=analysis.confusion.majority_share))
     if analysis.invalid_rows:
         _show_invalid_rows([error_text(error) for error in analysis.invalid_rows])
@@ -85,8 +85,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     """Draw the confusion matrix, with a field to choose a cell. Return the indices of the rows in that cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
-    counts_examples = get_finetune_type(analysis.result.spec.kind).confusion_counts_each_example_once
-    st.caption(t("evaluation-confusion-lead" if counts_examples else "evaluation-confusion-entities-lead"))
+    st.caption(t("evaluation-confusion-lead" if confusion.counts_rows else "evaluation-confusion-entities-lead"))
     chart_container = st.container()  # filled after the field below, so that the chart marks the chosen cell
     errors_first = sorted(confusion.cells, key=lambda cell: (cell[0] == cell[1], -len(confusion.cells[cell])))
 

@@ -128,7 +128,7 @@ def _guess_suffix(pasted_text: str, spec: TaskSpec) -> str:
     """Guess the file suffix of pasted rows. A table copied from a spreadsheet has tabs."""
     pasted_text = pasted_text.lstrip("\n")
     if pasted_text.lstrip()[:1] in ("{", "["):
-        return get_finetune_type(spec.kind).json_suffix
+        return ".json" if get_finetune_type(spec.kind).reads_windows else ".jsonl"  # SQuAD is one object
     return ".tsv" if "\t" in pasted_text.partition("\n")[0] else ".csv"
 
 

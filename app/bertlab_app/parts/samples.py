@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from bertlab.config.languages import read_data
 from bertlab.config.tasks import TaskSpec
-from bertlab.tasks.registry import TASK_TYPES
 
 
 def format_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> str:
@@ -22,9 +21,7 @@ def format_sample_rows(spec: TaskSpec, labels: Sequence[str], language: str) -> 
     >>> print(format_sample_rows(TASKS["sst2"], ("negative", "positive"), "en").splitlines()[1])
     A small wonder from the first scene to the last.,positive
     """
-    return _FORMATTERS.get(TASK_TYPES[spec.kind].name, _format_classification)(
-        spec, labels, read_data("samples", language)
-    )
+    return _FORMATTERS.get(spec.kind, _format_classification)(spec, labels, read_data("samples", language))
 
 
 def _format_classification(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:

@@ -44,7 +44,7 @@ class SurgeryInput:
     """The input of `Session.intervene`, which compares a prediction for this input before and after the changes."""
 
     kind: str
-    """The name of a task type whose predictions interventions can change (`supports_interventions`)."""
+    """The name of a task type whose predictions interventions can change."""
     text: str
     """The text, or the question."""
     pair: str | None
@@ -62,8 +62,6 @@ def choose_surgery_input() -> SurgeryInput:
     """Draw the fields for the prediction and its texts, and return their values."""
     left, right = st.columns([4, 1])
     names = [task_type.name for task_type in list_intervention_types()]
-    if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # an older link may contain an alias of a task type
-        url.store("ask", TASK_TYPES[name_in_link].name, names[0])
     kind = url_fields.choice(
         left.segmented_control, t("heads-prediction"), names, key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-prediction-{kind}"),

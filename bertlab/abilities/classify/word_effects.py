@@ -9,9 +9,8 @@ Shape legend: R inputs (the unchanged one, then one for each masked word).
 from bertlab.abilities.encode import encode
 from bertlab.abilities.results import WordEffect, WordEffects
 from bertlab.nn.bert import Bert
-from bertlab.tasks.classification import ClassificationTask
 from bertlab.tasks.inference import find_device
-from bertlab.tasks.regression import RegressionTask
+from bertlab.tasks.task_type import TaskType
 from bertlab.text.batch import collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import MASK, find_words, mask_spans
@@ -22,7 +21,7 @@ BATCH_SIZE = 32  # inputs that are computed together
 def compute_word_effects(
     model: Bert,
     tokenizer: Tokenizer,
-    task_type: ClassificationTask | RegressionTask,
+    task_type: TaskType,
     text: str,
     pair: str | None = None,
 ) -> WordEffects:
@@ -53,7 +52,7 @@ def compute_word_effects(
         collate(encodings[first : first + BATCH_SIZE], tokenizer.pad_id).to(device)
         for first in range(0, len(encodings), BATCH_SIZE)
     )
-    label, score_R = task_type.score_variants(model, batches)
+    label, score_R = task_type.score_variants(model, task_type.head, batches)
     effects = (score_R[0] - score_R[1:]).tolist()
     return WordEffects(
         label, tuple(WordEffect(*word, effect) for word, effect in zip(masked_words, effects, strict=True))

@@ -21,16 +21,15 @@ from bertlab.abilities.summary.centrality import choose_sentences, compute_centr
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import TextError
 from bertlab.config.languages import Message
+from bertlab.tasks.evaluation import encode
 from bertlab.tasks.examples import Example, Examples
 from bertlab.tasks.rouge import METRICS, compute_rouge
-from bertlab.tasks.summarisation import SummarisationTask
+from bertlab.tasks.summarisation import SUMMARISATION
 from bertlab.tasks.summary_rows import choose_by_scores
 from bertlab.text.pretraining.sentences import find_sentences
 
 if TYPE_CHECKING:
     from bertlab.session import Session
-
-TASK_TYPE = SummarisationTask()  # the task type whose output layer computes learned scores
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def summarise_texts(
     spans = [find_sentences(text) for text in texts]
     if [] in spans:
         raise TextError("text-empty")
-    if TASK_TYPE.can_predict(loaded.model):
+    if SUMMARISATION.can_predict(loaded.model):
         return _summarise_by_output_layer(loaded, texts, spans, num_sentences, progress)
     # Each group has the indices of texts with at most `TEXTS_AT_ONCE` sentences together, or the index of a single
     # longer text; `size` is the number of sentences in the last group.
@@ -192,9 +191,9 @@ def _summarise_by_output_layer(
         tuple(text[slice(*span)] for span in spans_of_text) for text, spans_of_text in zip(texts, spans, strict=True)
     ]
     rows = tuple(Example(str(index), sentences_of_text, None) for index, sentences_of_text in enumerate(sentences))
-    examples = Examples("", TASK_TYPE.make_default_spec(), (), rows)
-    features = TASK_TYPE.make_inputs(loaded, examples, None)
-    scores = TASK_TYPE.compute_outputs(loaded.model, features, progress=progress)
+    examples = Examples("", SUMMARISATION.make_default_spec(), (), rows)
+    features = encode(SUMMARISATION, loaded, examples)
+    scores = SUMMARISATION.compute_outputs(loaded.model, features, progress=progress)
     summaries = []
     for index, scores_S in enumerate(scores):
         chosen, repeated = choose_by_scores(sentences[index], scores_S, num_sentences)

@@ -3,21 +3,21 @@
 Shape legend: T tokens, K windows of one question, P tokens of the passage in a window, S spans, W words.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from torch import nn
 
+from bertlab.nn.bert import Bert
 from bertlab.tasks.inference import find_device, inference, softmax
-from bertlab.tasks.span.decoding import DecodedSpans, decode_all, decode_spans
-from bertlab.tasks.span.windows import Window, make_span_windows
+from bertlab.tasks.span.decoding import DecodedSpans, decode_spans
+from bertlab.tasks.span.windows import SpanFeatures, Window
+from bertlab.tasks.task_type import TaskType
 from bertlab.text.batches import score_spans
-from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.word_spans import find_words
 
 N_BEST = 20  # the default number of best spans in a prediction, as in `run_squad.py`
-QUESTIONS_AT_ONCE = 512  # how many questions are processed together, which bounds the memory for their windows
+WINDOWS_AT_ONCE = 32  # the number of windows in a batch
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,9 @@ class Answer:
     """A span of the passage that may answer the question."""
 
     text: str
-    """The text of the span: passage[start:end]."""
+    """passage[start:end]."""
     start: int
-    """The index of the span's first character in the passage."""
     end: int
-    """The index of the character that follows the span."""
     score: float
     """The start logit of the first token plus the end logit of the last token (S.T_i + E.T_j in the paper)."""
     probability: float
@@ -45,7 +43,7 @@ class Answers:
     no_answer_score: float
     """Start logit plus end logit of [CLS] (S.C + E.C in the paper); the minimum over the windows."""
     no_answer_probability: float
-    """The probability of "no answer": softmax over the score of "no answer" and the scores of the best spans."""
+    """Softmax over the score of "no answer" and the scores of the best spans."""
     words: tuple[tuple[int, int], ...]
     """The words of the passage: for each, (first character, character after the last)."""
     start_probs: tuple[float, ...]
@@ -81,13 +79,11 @@ class SpanReading:
     """The output of a model for one question and its passage."""
 
     passage: str
-    """The passage."""
     windows: list[Window]
     """The windows of the passage; each is one input of the model."""
     start_KT: list[np.ndarray]
     """Start logits of every token, one array for each window."""
     end_KT: list[np.ndarray]
-    """End logits of every token, one array for each window."""
     decoded: DecodedSpans
     """The best spans according to these logits."""
 
@@ -145,38 +141,27 @@ def _sum_by_word(window: Window, probs_T: np.ndarray, words_W: list[tuple[int, i
 
 
 def answer_questions(
-    model: nn.Module,
-    tokenizer: Tokenizer,
-    rows: Sequence[dict],
-    *,
-    max_tokens: int = 384,
-    stride: int = 128,
-    batch_size: int = 32,
-    progress: Callable = iter,
+    task_type: TaskType, model: Bert, features: SpanFeatures, num_questions: int, progress: Callable
 ) -> list[DecodedSpans]:
-    """Find the best spans for every question of a data set, in order.
+    """Find the best spans for every question, in order; `num_questions` at a time, which bounds the memory.
 
-    Args:
-        model: a model with a span output layer.
-        tokenizer: the tokenizer of the model.
-        rows: questions with the columns of SQuAD; see `tasks.span.squad`.
-        max_tokens: maximum number of tokens in a window.
-        stride: number of passage tokens between the starts of two consecutive windows.
-        batch_size: number of windows in a batch.
-        progress: wraps the iterable of chunks of `QUESTIONS_AT_ONCE` questions, as `tqdm` does.
+    `progress` wraps the iterable of groups of questions, as `tqdm` does.
     """
-    device = find_device(model)
-    max_tokens = min(max_tokens, model.config.max_tokens)
+    device, windows = find_device(model), features.windows
+    decoded: list[DecodedSpans] = []
 
     def compute_logits(batch):
-        return model.logits("span", batch.to(device))
+        return task_type.compute(model, task_type.head, batch.to(device))
 
-    decoded: list[DecodedSpans] = []
     with inference(model):
-        for first in progress(range(0, len(rows), QUESTIONS_AT_ONCE)):
-            chunk = rows[first : first + QUESTIONS_AT_ONCE]
-            windows = make_span_windows(
-                tokenizer, [row["question"] for row in chunk], [row["context"] for row in chunk], max_tokens, stride
-            )
-            decoded += decode_all(windows, *score_spans(windows, compute_logits, tokenizer.pad_id, batch_size))
+        for first in progress(range(0, len(features.examples), num_questions)):
+            begin = windows.find_question_windows(first).start
+            questions = range(first, min(first + num_questions, len(features.examples)))
+            group = windows[begin : windows.find_question_windows(questions[-1]).stop]
+            starts, ends = score_spans(group, compute_logits, features.pad_id, WINDOWS_AT_ONCE)
+            for question in questions:
+                found = windows.find_question_windows(question)
+                own = slice(found.start - begin, found.stop - begin)
+                passage = features.examples[question].texts[1]
+                decoded.append(decode_spans(group[own], starts[own], ends[own], passage))
     return decoded

@@ -3,7 +3,7 @@
 This module needs no model: the caller computes the logits. Source: Devlin et al. 2019, section 4.2, and `run_squad.py`
 of google-research/bert.
 
-Shape legend: T tokens of a window, P tokens of the passage in a window, I starts, J ends, Q questions.
+Shape legend: T tokens of a window, P tokens of the passage in a window, I starts, J ends.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertlab.tasks.span.windows import SpanWindows, Window
+from bertlab.tasks.span.windows import Window
 from bertlab.text.pretraining.sentences import find_sentences
 
 
@@ -20,11 +20,9 @@ class Span:
     """A span of the passage."""
 
     start: int
-    """The index of the span's first character in the passage."""
     end: int
-    """The index of the character that follows the span."""
     text: str
-    """The text of the span: passage[start:end]."""
+    """passage[start:end]."""
     score: float
     """The start logit of the first token plus the end logit of the last token (S.T_i + E.T_j in the paper)."""
     window: int
@@ -68,11 +66,8 @@ def decode_spans(
     sentence; no answer of KorQuAD does, and of SQuAD's only those whose abbreviations look like one.
 
     Args:
-        windows: the windows of the question.
         start_logits, end_logits: one array for each window, [T] or longer; values after the first T belong to padding.
-        passage: the text from which the windows were made; answers are parts of it.
         n_best: maximum number of spans, and of starts and ends to combine in each window.
-        max_answer_tokens: maximum number of tokens in a span.
     """
     no_answer_score, columns = float("inf"), []
     sentence_starts = [start for start, _ in find_sentences(passage)]
@@ -104,28 +99,6 @@ def decode_spans(
             if len(spans) == n_best:
                 break
     return DecodedSpans(tuple(spans.values()), no_answer_score)
-
-
-def decode_all(
-    windows: SpanWindows,
-    start_logits: Sequence[np.ndarray],
-    end_logits: Sequence[np.ndarray],
-    n_best: int = 20,
-    max_answer_tokens: int = 30,
-) -> list[DecodedSpans]:
-    """Decode every question of a data set with `decode_spans`; there is one array of logits for each window."""
-    if not len(windows) == len(start_logits) == len(end_logits):
-        raise ValueError(f"{len(windows)} windows, {len(start_logits)} start and {len(end_logits)} end logits")
-    decoded = []
-    for question in range(len(windows.passage_Q)):
-        indices = windows.find_question_windows(question)
-        decoded.append(
-            decode_spans(
-                windows[indices], start_logits[indices], end_logits[indices], windows.find_passage(question), n_best,
-                max_answer_tokens,
-            )
-        )  # fmt: skip
-    return decoded
 
 
 def _find_highest(logits: np.ndarray, is_allowed: np.ndarray, n: int) -> np.ndarray:

@@ -42,8 +42,6 @@ def normalise_korean_answer(text: str) -> str:
 def normalise_klue_answer(text: str) -> str:
     """Normalise an answer as KLUE-MRC does: lower case, no ASCII punctuation, single spaces; Korean brackets remain.
 
-    KLUE's script is meant to remove Korean brackets too, but it removes only a fixed sequence of them.
-
     Source: klue_baseline/metrics/utils.py of KLUE-benchmark/KLUE-baseline (Park et al. 2021, arXiv 2105.09680).
 
     >>> normalise_klue_answer("《주전자》와(과) 찻잔.")
@@ -52,15 +50,12 @@ def normalise_klue_answer(text: str) -> str:
     return " ".join(text.lower().translate(_PUNCTUATION).split())
 
 
-# evaluation script -> the function with which it normalises answers
 NORMALISERS = {"squad": normalise_answer, "korquad": normalise_korean_answer, "klue": normalise_klue_answer}
+"""Evaluation script -> the function with which it normalises answers."""
 
 
 def choose_script(spec: TaskSpec) -> str:
     """Choose the evaluation script for a task's answers: KLUE's for ROUGE-W, else that of the task's language.
-
-    Raises:
-        DataError: there is no evaluation script for the task's language.
 
     >>> from bertlab.config.tasks import TASKS
     >>> choose_script(TASKS["squad_v2"]), choose_script(TASKS["korquad"]), choose_script(TASKS["klue_mrc"])
@@ -88,8 +83,6 @@ def answer_f1(prediction: str, gold: str, score_if_empty: float = 0.0, script: s
     """Compute the F1 of the words, or in Korean the characters, that `prediction` and `gold` have in common.
 
     Args:
-        prediction: the predicted answer.
-        gold: the correct answer.
         score_if_empty: the score if both answers are without words: 0 in the script of v1.1, 1 in the script of v2.0.
         script: the evaluation script: "squad" counts words; "korquad" and "klue" count characters.
 
@@ -107,9 +100,8 @@ def answer_f1(prediction: str, gold: str, score_if_empty: float = 0.0, script: s
 def rouge_w(prediction: str, gold: str) -> float:
     """Compute KLUE-MRC's ROUGE-W: F1 of the longest common substring, including spaces; 1 if both answers are empty.
 
-    The name comes from ROUGE's weighted longest common subsequence (Lin 2004), which favours consecutive matches. The
-    script of KLUE counts only the longest common substring. One difference from the script: in answers of 200 or more
-    characters, the script ignores frequent characters when it calls `difflib`, and this function does not.
+    One difference from the script: in answers of 200 or more characters, the script ignores frequent characters when it
+    calls `difflib`, and this function does not.
 
     Source: as for `normalise_klue_answer`; Park et al. 2021, section 3.7.
 
@@ -124,7 +116,6 @@ def rouge_w(prediction: str, gold: str) -> float:
 
 
 def _f1(num_common: int, num_predicted: int, num_expected: int) -> float:
-    """Compute F1 from three counts of words or characters: in common, in the prediction, and in the gold answer."""
     if not num_common:
         return 0.0
     precision, recall = num_common / num_predicted, num_common / num_expected
@@ -160,24 +151,17 @@ def score_squad(
 
     Args:
         predictions: question id -> predicted answer; "" means "no answer".
-        questions: rows with id and answers (SQuAD's columns, see `bertlab.tasks.span.squad`). In v2.0, a row without
-            answers counts as unanswerable, even in a test set whose answers are all hidden; call
-            `tasks.span.squad.is_labelled` first to exclude such a set.
+        questions: rows with id and answers, as in SQuAD. In v2.0, a row without answers counts as unanswerable, even in
+            a test set whose answers are all hidden (see `squad.is_labelled`).
         version: "1.1" or "2.0".
-        no_answer: v2.0 only: question id -> no-answer score (a probability or a margin of logits). A higher score means
-            that an answer is less likely.
-        threshold: v2.0 only: if the no-answer score of a question is above this threshold, the prediction counts as "".
-        script: the script that defines how answers are compared: "squad", "korquad" or "klue"; see `choose_script`.
+        no_answer: v2.0 only: question id -> no-answer score; a higher score means that an answer is less likely.
+        threshold: v2.0 only: if the no-answer score of a question is above it, the prediction counts as "".
+        script: see `choose_script`.
 
     Returns:
         exact_match, f1 and, with the script of KLUE, rouge_w; total, the number of questions that were scored; missing,
-        the number of questions without a prediction. For v2.0 also the metrics and totals of the questions with and
-        without an answer (has_answer_*, no_answer_*). With `no_answer` also the best metrics at any threshold
-        (best_exact_match, best_f1, best_rouge_w), and the thresholds that lead to them (best_*_threshold).
-
-    Raises:
-        DataError: there is nothing to score, a v1.1 row has no answer, the version or script is unknown, a question has
-            no no-answer score, or `threshold` is given without `no_answer`.
+        the number of questions without a prediction. For v2.0 also has_answer_* and no_answer_*, and with `no_answer`
+        the best metrics at any threshold (best_*) and the thresholds that lead to them (best_*_threshold).
 
     >>> questions = [{"id": "q", "answers": {"text": ["a kettle", "the iron kettle"], "answer_start": [3, 9]}}]
     >>> score_squad({"q": "Iron kettle"}, questions)
@@ -197,7 +181,6 @@ def score_squad(
 
 
 def _score_v1(predictions: Mapping[str, str], answers: dict[str, list[str]], script: str) -> dict[str, float]:
-    """Compute the metrics of SQuAD v1.1 in percent; a question without a prediction scores 0."""
     ids_without_answer = [id for id, golds in answers.items() if not golds]
     if ids_without_answer:
         if len(ids_without_answer) == len(answers):
@@ -214,7 +197,6 @@ def _score_v2(
     threshold: float | None,
     script: str,
 ) -> dict[str, float]:
-    """Compute the metrics of SQuAD v2.0 in percent; a question without a prediction is excluded."""
     ids = [id for id in answers if id in predictions]
     if no_answer is None and threshold is not None:
         raise DataError("threshold-needs-scores")
@@ -252,8 +234,6 @@ def _find_best_threshold(
 
     Args:
         raw: for each question, the score of the predicted span, 0 to 1.
-        margin: for each question, the no-answer score.
-        has_answer: for each question, whether it has a gold answer.
         has_prediction: for each question, whether the predicted span is not "".
     """
     order = np.argsort(margin, kind="stable")
@@ -277,10 +257,8 @@ def score_with_threshold(
     """Score a model's answers; in v2.0 the prediction is "no answer" if the margin exceeds the threshold tau.
 
     Args:
-        answers: question id -> the text of the best span.
         margins: question id -> no-answer score minus the best span's score.
-        rows: questions with the columns of SQuAD.
-        spec: the task.
+        rows: questions with id and answers, as in SQuAD.
         threshold: tau; None tunes it on these rows for the best F1 (ROUGE-W for KLUE-MRC), as section 4.3 of the paper
             does on the dev set.
 

@@ -7,96 +7,80 @@ errors can name the row; and "is_impossible" (True), if the file marks the quest
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.config.tasks import TASKS, TaskSpec
-from bertlab.text.readers import hub
+from bertlab.tasks.examples import Example, Examples
 from bertlab.text.readers.data_file import Limits
 from bertlab.text.readers.invalid_rows import InvalidRows, make_row_error
 from bertlab.text.readers.rows import Rows, concatenate, is_blank, read_file, row_id, value_of
-from bertlab.text.readers.splits import find_split, split_name
+from bertlab.text.readers.splits import find_split, read_split, split_name
 
 SQUAD = TASKS["squad"]  # the task from which the column names of a table are taken by default
+# the columns of the rows that SQuAD's nested JSON is converted to
+_NESTED_COLUMNS = ("id", "title", "context", "question", "answers", "is_impossible")
 
 
-def read_squad(
-    path: str | Path, invalid_rows: InvalidRows | None = None, spec: TaskSpec = SQUAD, training: bool = False
-) -> list[dict]:
-    """Read the questions of a SQuAD v1.1, v2.0, KorQuAD v1 or KLUE-MRC file, or of a table with one question per row.
+@dataclass(frozen=True, slots=True)
+class Question(Example):
+    """A question about a passage: texts are the question and the passage; the target has the form of "answers"."""
 
-    Args:
-        path: SQuAD's JSON, gzipped or not; or a table as Parquet, CSV, TSV, JSON lines or a JSON list.
-        invalid_rows: receives the invalid rows, which lack the question or the passage, repeat an id, or have malformed
-            answers. None stops at the first.
-        spec: the task, which specifies the column names of a table. The column of the answer contains SQuAD's answers,
-            or one text, or a list of texts. A text starts at the character in the column answer_start (from 0) or,
-            without it, where the text first occurs. If the text does not occur, its start is -1: the answer is used for
-            evaluation, but `windows.select_trainable_rows` excludes it from training.
-        training: whether at least one question must have an answer.
+    row: dict
+    """The row that the question was read from, see above."""
 
-    Raises:
-        DataError: the file is missing or damaged, or has a different format; the message names the first invalid place.
-    """
-    return _read_files(str(path), (Path(path),), invalid_rows, spec, training)
+
+def make_examples(
+    rows: Sequence[dict], name: str = "SQuAD", spec: TaskSpec = SQUAD, are_labelled: bool = True
+) -> Examples:
+    """Make examples from questions; without labels, their targets are None."""
+    questions = (
+        Question(row["id"], (row["question"], row["context"]), row["answers"] if are_labelled else None, row)
+        for row in rows
+    )
+    return Examples(name, spec, (), tuple(questions))
 
 
 def read_rows(
-    source: str | Path,
-    split: str,
-    invalid_rows: InvalidRows | None = None,
-    spec: TaskSpec = SQUAD,
-    training: bool = False,
-    limits: Limits | None = None,
+    source: str | Path, split: str, invalid_rows: InvalidRows | None = None, spec: TaskSpec = SQUAD
 ) -> list[dict]:
-    """Read the questions of a file, or of one split of a directory or a hub data set.
-
-    See `read_squad` for the arguments, and `find_split` for how a split is found.
-
-    Raises:
-        DataError: there is no such file or split, or the hub cannot be reached.
-    """
-    if paths := find_split(source, split):
-        return _read_files(split_name(source, split, paths), paths, invalid_rows, spec, training, limits)
-    rows = hub.load(str(source), split)
-    table = Rows(f"{source} ({split})", tuple(rows.column_names), rows.to_list())
-    return _read_questions(table, invalid_rows, spec, training)
+    """Read SQuAD's JSON (v1.1, v2.0, KorQuAD v1, KLUE-MRC), or a table with one question per row."""
+    return read_questions(open_rows(source, split, invalid_rows=invalid_rows), invalid_rows, spec)
 
 
-def _read_files(
-    name: str, files: Sequence[Path], invalid_rows, spec: TaskSpec, training: bool, limits: Limits | None = None
+def open_rows(
+    source: str | Path, split: str, limits: Limits | None = None, invalid_rows: InvalidRows | None = None
+) -> Rows:
+    """Open a split as rows with one question each; see `find_split` for how a split is found."""
+    if not (paths := find_split(source, split)):
+        return read_split(source, split)
+    parts = []
+    for path in paths:
+        table = read_file(path, limits, ".json", invalid_rows)
+        if len(table) == 1 and "data" in table.columns:
+            questions = list(_flatten_articles(path, table.rows[0]))
+            table = Rows(table.name, _NESTED_COLUMNS, questions)
+        parts.append(table)
+    return concatenate(split_name(source, split, paths), parts)
+
+
+def read_questions(
+    table: Rows, invalid_rows: InvalidRows | None = None, spec: TaskSpec = SQUAD, training: bool = False
 ) -> list[dict]:
-    """Read the questions of all files of a split; `name` is the name of the split in messages."""
-    parts = [_read_table(path, limits, invalid_rows) for path in files]
-    is_nested = any(is_nested for _, is_nested in parts)
-    table = concatenate(name, [rows for rows, _ in parts])
-    return _read_questions(table, invalid_rows, SQUAD if is_nested else spec, training)
-
-
-def _read_table(path: Path, limits: Limits | None, invalid_rows: InvalidRows | None) -> tuple[Rows, bool]:
-    """Read a file into rows with one question each.
-
-    Returns:
-        The rows, and whether the file was SQuAD's nested JSON.
-    """
-    table = read_file(path, limits, ".json", invalid_rows)
-    if len(table) > 1 or "data" not in table.columns:
-        return table, False
-    questions = list(_flatten_articles(path, table.rows[0]))
-    return Rows(table.name, tuple(questions[0]) if questions else (), questions), True
-
-
-def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpec, training: bool) -> list[dict]:
     """Convert the rows of a table to questions, in the form that the docstring of this module describes.
 
-    Raises:
-        DataError: there is no valid question, `invalid_rows` stops at an invalid one, or training needs an answer and
-            there is none.
+    Args:
+        invalid_rows: receives the rows that lack the question or the passage, repeat an id, or have malformed answers;
+            None stops at the first.
+        training: whether at least one question must have an answer.
     """
     if not table.rows:
         raise DataError("no-questions", name=table.name)
+    if set(table.columns) == set(_NESTED_COLUMNS):  # SQuAD's JSON, whatever the columns of the task
+        spec = SQUAD
     table.require_columns(spec.text)
     answer_column = table.find_label_column(spec.label, training)
     id_column = next((name for name in (spec.id, "id", "guid") if name in table.columns), None)
@@ -106,7 +90,7 @@ def _read_questions(table: Rows, invalid_rows: InvalidRows | None, spec: TaskSpe
         id = None
         try:
             id = row_id(row, id_column, number)
-            question = _read_question(row, spec.text, answer_column)
+            question = _convert_row(row, spec.text, answer_column)
             if row_numbers.setdefault(id, number) != number:
                 raise DataError("row-id-repeated", row=row_numbers[id])
             questions.append({"id": id, **question, "where": (table.name, number, id if id_column else None)})
@@ -125,10 +109,6 @@ def is_labelled(rows: list[dict], has_unanswerable: bool) -> bool:
     At least one row must have an answer or, if the task has unanswerable questions, be marked "is_impossible".
     Otherwise the rows are treated as a test set with hidden answers, because published test sets have empty answers.
 
-    Args:
-        rows: the questions.
-        has_unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
-
     >>> is_labelled([{"answers": {"text": []}}], True)
     False
     >>> is_labelled([{"answers": {"text": []}, "is_impossible": True}, {"answers": {"text": []}}], True)
@@ -137,54 +117,60 @@ def is_labelled(rows: list[dict], has_unanswerable: bool) -> bool:
     return any(row["answers"]["text"] or (has_unanswerable and row.get("is_impossible")) for row in rows)
 
 
-def select_scorable_rows(
-    rows: list[dict], source: str, has_unanswerable: bool, invalid_rows: InvalidRows | None = None
+def select_scorable_rows(rows: Sequence[dict], has_unanswerable: bool, invalid_rows: InvalidRows | None) -> list[dict]:
+    """Select the rows on which answers can be scored: all if `has_unanswerable`, else those with an answer."""
+    return _select_rows(
+        rows,
+        lambda row: None if has_unanswerable or row["answers"]["text"] else Message("row-without-answer"),
+        invalid_rows,
+    )
+
+
+def select_trainable_rows(
+    rows: Sequence[dict], has_unanswerable: bool = False, invalid_rows: InvalidRows | None = None
 ) -> list[dict]:
-    """Select the rows on which predicted answers can be scored: all if `has_unanswerable`, else those with an answer.
+    """Select the questions whose first answer is at its stated position in the passage.
 
     Args:
-        rows: the questions.
-        source: the name of the data, for messages.
-        has_unanswerable: whether the task has unanswerable questions (SQuAD v2.0).
-        invalid_rows: receives the rows that lack an answer; None stops at the first.
-
-    Raises:
-        DataError: no row can be scored, or `invalid_rows` stops at a row without an answer.
+        has_unanswerable: whether a question may have no answer (SQuAD v2.0).
+        invalid_rows: receives the other questions; None stops at the first.
     """
-    if not is_labelled(rows, has_unanswerable):
-        raise DataError("rows-without-answers", name=source)
+    return _select_rows(
+        rows,
+        lambda row: _find_answer_error(row["context"], **row["answers"], has_unanswerable=has_unanswerable),
+        invalid_rows,
+    )
+
+
+def _select_rows(rows: Sequence[dict], find_error: Callable, invalid_rows: InvalidRows | None) -> list[dict]:
     invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
-    scorable = []
+    selected = []
     for row in rows:
-        if has_unanswerable or row["answers"]["text"]:
-            scorable.append(row)
+        if reason := find_error(row):
+            source, number, id = row["where"]
+            invalid_rows.report(make_row_error(source, number, reason, id))
         else:
-            invalid_rows.report(make_question_error(row, Message("row-without-answer")))
-    return scorable
+            selected.append(row)
+    return selected
 
 
-def make_question_error(row: Mapping, reason: object, number: int = 0) -> DataError:
-    """Make the error for an invalid question.
-
-    Args:
-        row: the question.
-        reason: a `Message` that says what is wrong.
-        number: the number of the row from 1; it is used only if the row was not read from a file.
-    """
-    if "where" in row:
-        source, number, id = row["where"]
-        return make_row_error(source, number, reason, id)
-    return make_row_error("SQuAD", number, reason, row.get("id"))
+def _find_answer_error(
+    context: str, text: Sequence[str], answer_start: Sequence[int], has_unanswerable: bool
+) -> Message | None:
+    """Return the reason why a row cannot be used for training; None if it can be used."""
+    if not len(text):
+        return None if has_unanswerable else Message("row-without-answer")
+    if not text[0]:
+        return Message("answer-empty")
+    if answer_start[0] >= 0 and context.startswith(text[0], answer_start[0]):
+        return None
+    if text[0] in context:
+        return Message("answer-misplaced", answer=repr(text[0]), start=int(answer_start[0]))
+    return Message("answer-not-in-passage", answer=repr(text[0]))
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
-    """Read predicted answers: a JSON object {id: text}, or rows with the columns id and prediction_text.
-
-    Rows are read from every file format for tables, such as a JSON list, JSON lines or Parquet.
-
-    Raises:
-        DataError: the file is missing or damaged, an id is repeated, or an answer is not a text.
-    """
+    """Read predicted answers: a JSON object {id: text}, or a table with the columns id and prediction_text."""
     path = Path(path)
     data = read_file(path, default=".json").rows
     if all({"id", "prediction_text"} <= row.keys() for row in data):
@@ -204,11 +190,7 @@ def read_predictions(path: str | Path) -> dict[str, str]:
 
 
 def read_scores(path: str | Path) -> dict[str, float]:
-    """Read no-answer scores, a JSON object {id: number}; a higher score means that an answer is less likely.
-
-    Raises:
-        DataError: the file is missing or damaged, or has a different format.
-    """
+    """Read no-answer scores, a JSON object {id: number}; a higher score means that an answer is less likely."""
     data, *others = read_file(path, default=".json").rows
     if others or not all(type(score) in (int, float) for score in data.values()):
         raise DataError("no-answer-scores-invalid", path=path)
@@ -252,14 +234,7 @@ def _flatten_articles(path: Path, data) -> Iterable[dict]:
 # -- cells of a row ----------------------------------------------------------------------------------------------
 
 
-def _read_question(row: dict, text_columns: tuple[str, ...], answer_column: str | None) -> dict:
-    """Convert a row to a question without an id.
-
-    Args:
-        row: the row.
-        text_columns: the columns of the passage and of the question.
-        answer_column: the column of the answers; None if there is none.
-    """
+def _convert_row(row: dict, text_columns: tuple[str, ...], answer_column: str | None) -> dict:
     context, question = (_read_text(row, column) for column in text_columns)
     fields = {"title": row.get("title") or "", "context": context, "question": question}
     # In a CSV file the value is text. KLUE-MRC lists answers for impossible questions; they are plausible, but wrong.
@@ -269,7 +244,6 @@ def _read_question(row: dict, text_columns: tuple[str, ...], answer_column: str 
 
 
 def _read_text(row: dict, column: str) -> str:
-    """Return the text in a cell; raise DataError if it is blank or not a text."""
     if not isinstance(row.get(column), str):
         raise DataError("cell-without-text", column=repr(column))
     if not row[column].strip():
@@ -281,7 +255,8 @@ def _read_answers(row: dict, answer_column: str | None, context: str) -> dict[st
     """Read the answers of a row.
 
     The cell contains an object of lists (as on the hub), a list of objects (as in SQuAD's JSON), a text, or a list of
-    texts. If the row does not say where an answer starts, its first occurrence in the passage is used.
+    texts. A text starts at the character in the column answer_start (from 0) or, without it, where it first occurs. If
+    it does not occur, its start is -1: it is used for evaluation, but `select_trainable_rows` excludes it.
     """
     cell = None if answer_column is None else value_of(row, answer_column)
     if isinstance(cell, list) and cell and all(isinstance(answer, dict) for answer in cell):
@@ -304,11 +279,6 @@ def _read_answers(row: dict, answer_column: str | None, context: str) -> dict[st
 
 
 def _find_start(text: str, start: object, context: str) -> int:
-    """Find the first character of an answer in the passage: `start` or, if it is None, where the answer first occurs.
-
-    Returns:
-        The index of the character; -1 if `start` is None and the answer does not occur.
-    """
     if start is None:
         return context.find(text)
     try:

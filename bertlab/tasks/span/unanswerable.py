@@ -11,11 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import permutations
 from operator import itemgetter
 
 import numpy as np
 
 from bertlab.config.errors import DataError
+from bertlab.config.languages import DEFAULT, read_data
 
 # the end of a sentence: a mark, optional closing quotes and brackets, and a space before a capital letter or a digit
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
@@ -23,49 +25,17 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
 _WORD = r"[A-Z][\w-]*(?:['’](?!s\b)\w+)?"
 # a name: a number, or capitalised words, which may have "of" and "the" between them
 _NAME = re.compile(rf"{_WORD}(?:\s+(?:of\s+|the\s+)?{_WORD})*|\d[\d,.]*\d|\d")
-# words that are no part of a name, although they are capitalised at the beginning of a sentence
-_FUNCTION_WORDS = """
-A After All Although An And As At Before But By Despite During Each Even For From He Her His How However If In It Its
-Later Many Most No Of On One Other She Since So Some Such That The Their There These They This Those Though Through To
-Under Until Upon What When Where Which While Who Whose With Within Without
-"""
-_MONTHS_AND_DAYS = """
-January February March April May June July August September October November December
-Monday Tuesday Wednesday Thursday Friday Saturday Sunday
-"""
-# the words of the two texts above
-_FUNCTION_WORD_SET, _MONTH_AND_DAY_NAMES = frozenset(_FUNCTION_WORDS.split()), frozenset(_MONTHS_AND_DAYS.split())
 # a word of at least four lower-case letters after "the", which is usually a noun
 _NOUN_AFTER_THE = re.compile(r"\bthe ([a-z]{4,})\b")
 # the usual endings of words for peoples and their languages, such as Italian, Danish, Chinese
 _NATIONALITY = re.compile(r"(?:ian|ean|ish|ese|ench|eek|can)s?$")
 # an auxiliary verb that is not negated yet
 _AUXILIARY = re.compile(r"\b(is|are|was|were|did|does|do|has|had|could|would|should)\b(?! not\b)")
-# pairs of words that are opposites; a word may be in several pairs
-_OPPOSITE_PAIRS = """
-first/last before/after largest/smallest biggest/smallest highest/lowest most/least more/fewer more/less
-oldest/youngest oldest/newest older/younger earliest/latest early/late earlier/later longest/shortest long/short
-best/worst better/worse greatest/smallest greater/smaller large/small larger/smaller high/low higher/lower major/minor
-main/secondary majority/minority maximum/minimum north/south northern/southern east/west eastern/western left/right
-above/below inside/outside inner/outer upper/lower top/bottom front/back begin/end began/ended start/end started/ended
-beginning/end open/close opened/closed win/lose won/lost rise/fall rose/fell increase/decrease increased/decreased
-increasing/decreasing gain/lose gained/lost join/leave joined/left arrive/leave arrived/left enter/leave entered/left
-build/destroy built/destroyed create/destroy created/destroyed found/abolish founded/abolished established/dissolved
-introduced/removed add/remove added/removed buy/sell bought/sold give/receive gave/received send/receive sent/received
-allow/forbid allowed/forbidden accept/reject accepted/rejected support/oppose supported/opposed agree/disagree
-agreed/disagreed love/hate liked/disliked succeed/fail succeeded/failed attack/defend attacked/defended import/export
-imported/exported live/die lived/died born/buried male/female men/women man/woman father/mother king/queen husband/wife
-son/daughter brother/sister public/private foreign/domestic international/local legal/illegal common/rare
-popular/unpopular rich/poor strong/weak hot/cold warm/cool wet/dry light/dark heavy/light fast/slow old/new
-ancient/modern traditional/modern present/absent positive/negative same/different similar/different known/unknown
-possible/impossible successful/unsuccessful official/unofficial direct/indirect always/never usually/rarely
-often/rarely mostly/rarely with/without include/exclude included/excluded allies/enemies friend/enemy victory/defeat
-"""
+_WORDS = {name: frozenset(text.split()) for name, text in read_data("unanswerable", DEFAULT).items()}
 _OPPOSITES_BY_WORD: dict[str, list[str]] = defaultdict(list)  # word -> its opposites, in both directions
-for _pair in _OPPOSITE_PAIRS.split():
-    _first, _second = _pair.split("/")
-    _OPPOSITES_BY_WORD[_first].append(_second)
-    _OPPOSITES_BY_WORD[_second].append(_first)
+for _pair in read_data("unanswerable", DEFAULT)["opposites"].split():
+    for _word, _opposite in permutations(_pair.split("/")):
+        _OPPOSITES_BY_WORD[_word].append(_opposite)
 
 
 def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int = 0) -> list[dict]:
@@ -82,23 +52,16 @@ def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int =
     - "ID.opposite": a word in the question is replaced with its opposite.
     - "ID.negated": the auxiliary verb of the question is negated.
 
-    The result depends only on the arguments.
-
     Args:
         rows: questions with the columns of SQuAD; rows with the same title belong to one article.
-        per_answerable: the number of generated questions for each answerable one, above 0 and at most 1; with 0.5, a
-            third of all questions become unanswerable, as in the training set of v2.0.
-        seed: the seed of all random choices.
-
-    Returns:
-        The original rows in order, then the generated ones.
-
-    Raises:
-        DataError: `per_answerable` is out of range, or no method can change any of the rows.
+        per_answerable: above 0 and at most 1; with 0.5, a third of all questions become unanswerable, as in the
+            training set of v2.0.
     """
     if not 0 < per_answerable <= 1:
         raise DataError("unanswerable-share-invalid", share=per_answerable)
-    articles = _group_by_article(rows)
+    articles: dict[str, _Article] = defaultdict(_Article)
+    for row in rows:
+        articles[row.get("title", "")].paragraphs[row["context"]] = None
     answerable = [index for index, row in enumerate(rows) if row["answers"]["text"]]
     count, generated = round(per_answerable * len(answerable)), []
     for index in np.random.default_rng([seed, 2018]).permutation(len(answerable)):
@@ -110,16 +73,8 @@ def add_unanswerable(rows: Sequence[Mapping], per_answerable: float, seed: int =
             change = _METHODS[method](row, articles[row.get("title", "")], rng)
             if change is not None:
                 name, question, context = change
-                no_answers = {"text": [], "answer_start": []}
-                generated.append(
-                    {
-                        **row,
-                        "id": f"{row['id']}.{name}",
-                        "question": question,
-                        "context": context,
-                        "answers": no_answers,
-                    }
-                )
+                changed = {"id": f"{row['id']}.{name}", "question": question, "context": context}
+                generated.append(row | changed | {"answers": {"text": [], "answer_start": []}})
                 break
     if count and not generated:
         raise DataError("unanswerable-none-made")
@@ -142,7 +97,6 @@ class _Article:
 
     @cached_property
     def lowercase_text(self) -> dict[str, str]:
-        """Each paragraph in lower case."""
         return {paragraph: paragraph.lower() for paragraph in self.paragraphs}
 
     @cached_property
@@ -152,22 +106,12 @@ class _Article:
 
     @cached_property
     def all_names(self) -> dict[str, list[str]]:
-        """The names and numbers of all paragraphs, by kind."""
         return _group_by_kind(
             dict.fromkeys(name for groups in self.names.values() for group in groups.values() for name in group)
         )
 
 
-def _group_by_article(rows: Sequence[Mapping]) -> dict[str, _Article]:
-    """Collect the paragraphs of the rows by title."""
-    articles: dict[str, _Article] = defaultdict(_Article)
-    for row in rows:
-        articles[row.get("title", "")].paragraphs[row["context"]] = None
-    return articles
-
-
 def _group_by_kind(names: Iterable[str]) -> dict[str, list[str]]:
-    """Group names by the kind that `find_name_kind` returns."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
         groups[find_name_kind(name)].append(name)
@@ -175,7 +119,6 @@ def _group_by_kind(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _find_long_words(text: str) -> set[str]:
-    """Find the words of at least three letters or digits, in lower case."""
     return set(re.findall(r"\w{3,}", text.lower()))
 
 
@@ -201,7 +144,7 @@ def find_names(text: str) -> list[str]:
     for match in _NAME.finditer(text):
         starts_sentence = match.start() in begins or text[match.start() - 1] in "\"'(“"
         first_word, _, other_words = match[0].partition(" ")
-        name = other_words if first_word in _FUNCTION_WORD_SET else match[0]
+        name = other_words if first_word in _WORDS["function_words"] else match[0]
         may_be_ordinary_word = starts_sentence and name[:1].isalpha() and " " not in match[0]
         # without its function word, a match such as "One of America" leaves "of America", which is not a name
         # (the first letter of "of" and "the" is o or t)
@@ -220,7 +163,7 @@ def find_name_kind(name: str) -> str:
     """
     if name[0].isdigit():
         return "year" if re.fullmatch(r"1\d{3}|20\d{2}", name) else "number"
-    if name in _MONTH_AND_DAY_NAMES:
+    if name in _WORDS["months_and_days"]:
         return "month"
     if _NATIONALITY.search(name) and " " not in name:
         return "people"
@@ -293,7 +236,6 @@ def _swap_name(row: Mapping, article: _Article, rng: np.random.Generator) -> Cha
 
 
 def _use_opposite(row: Mapping, article: _Article, rng: np.random.Generator) -> Change:
-    """Replace a word in the question with its opposite."""
     words = [word for word in re.findall(r"[a-z]+", row["question"]) if word in _OPPOSITES_BY_WORD]
     if not words:
         return None
@@ -329,5 +271,4 @@ def _select_replacements(name: str, others: Iterable[str], text: str) -> list[st
 
 
 def _replace_word(text: str, word: str, other: str) -> str:
-    """Replace the first occurrence of a word that is not part of a longer word."""
     return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: other, text, count=1)

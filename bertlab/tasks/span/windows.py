@@ -6,15 +6,17 @@ and `run_squad.py` of google-research/bert.
 Shape legend: T tokens of a window, W windows, K windows of one question, Q questions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import torch
 
-from bertlab.config.errors import DataError, TextError
-from bertlab.config.languages import Message
-from bertlab.tasks.span.squad import make_question_error
-from bertlab.text.readers.invalid_rows import InvalidRows
+from bertlab.config.errors import TextError
+from bertlab.tasks.examples import Examples
+from bertlab.tasks.features import Features, Ragged, checksum
+from bertlab.text.batch import SpanBatch, collate
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 
 TEXTS_AT_ONCE = 2000  # how many texts are tokenised together, which bounds the memory
@@ -33,7 +35,6 @@ class Window:
     is_max_context_T: np.ndarray
     """Whether the token has its largest context in this window (see `find_max_context`); False outside the passage."""
     num_question_tokens: int
-    """The number of tokens of the question."""
     first_passage_token: int
     """The index of the window's first passage token among the tokens of the whole passage."""
     separators: int = 1
@@ -46,33 +47,6 @@ class Window:
     def passage_slice(self) -> slice:
         """The positions of the passage tokens in the window."""
         return slice(self.num_question_tokens + 1 + self.separators, len(self.ids) - 1)
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Rows of different lengths, stored in one flat array: row i is flat[start[i] : start[i + 1]].
-
-    >>> Ragged.from_rows([[5, 6], [], [7]])[2].tolist()
-    [7]
-    """
-
-    flat: np.ndarray
-    """The values of all rows."""
-    start: np.ndarray
-    """The index in `flat` at which each row begins, then the length of `flat`: int64 [rows + 1]."""
-
-    @classmethod
-    def from_rows(cls, rows: Sequence[Sequence[int]]) -> "Ragged":
-        """Concatenate rows of integers, as int32."""
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        flat = np.fromiter((id for row in rows for id in row), np.int32, lengths.sum())
-        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
-
-    def __len__(self) -> int:
-        return len(self.start) - 1
-
-    def __getitem__(self, row: int) -> np.ndarray:
-        return self.flat[self.start[row] : self.start[row + 1]]
 
 
 @dataclass(frozen=True)
@@ -98,9 +72,7 @@ class SpanWindows(Sequence):
     length_W: np.ndarray
     """The number of passage tokens in each window."""
     cls_id: int
-    """The token id of [CLS]."""
     sep_id: int
-    """The token id of [SEP]."""
     separators: int = 1
     """The number of [SEP] between question and passage."""
 
@@ -111,10 +83,6 @@ class SpanWindows(Sequence):
         """Find the indices of the windows of one question, given by its index."""
         first, stop = np.searchsorted(self.question_W, [question, question + 1])
         return slice(int(first), int(stop))
-
-    def find_passage(self, question: int) -> str:
-        """Find the passage of a question, given by its index."""
-        return self.passages[self.passage_Q[question]]
 
     def __getitem__(self, w: int | slice) -> "Window | list[Window]":
         if isinstance(w, slice):
@@ -142,39 +110,55 @@ class SpanWindows(Sequence):
         )
 
 
-@dataclass(frozen=True)
-class SpanFeatures:
-    """Windows and the position of the answer in each window."""
+@dataclass(frozen=True, kw_only=True)
+class SpanFeatures(Features):
+    """The windows of questions and, for training, the position of the answer in each window."""
 
     windows: SpanWindows
-    """The windows of all questions."""
-    start_W: np.ndarray
-    """The position of the answer's first token in each window; 0 ([CLS]) if the window does not contain the answer."""
-    end_W: np.ndarray
-    """The position of the answer's last token in each window; 0 ([CLS]) if the window does not contain the answer."""
-    row_Q: np.ndarray
-    """The index of each question's row."""
-    num_skipped: int
-    """The number of rows that were skipped because their answer is missing or not at its stated position."""
 
     def __len__(self) -> int:
         return len(self.windows)
 
+    def __getitem__(self, w: int) -> Window:
+        return self.windows[w]
+
+    @cached_property
+    def start_and_end_W(self) -> tuple[np.ndarray, np.ndarray]:
+        """The positions of the first and of the last token of the first answer in each window; 0 ([CLS]) if a window
+        does not contain the whole answer."""
+        answers = [row.target for row in self.examples]
+        begin_Q = np.array([answer["answer_start"][0] if answer["text"] else -1 for answer in answers], np.int64)
+        length_Q = np.array([len(answer["text"][0]) if answer["text"] else 0 for answer in answers], np.int64)
+        return _locate_answers(self.windows, begin_Q, begin_Q + length_Q)
+
+    @property
+    def digest(self) -> int:
+        """A checksum of the tokens and the positions; it depends on their order."""
+        questions, passages = self.windows.question_ids, self.windows.passage_ids
+        return checksum(questions.flat, questions.start, passages.flat, *self.start_and_end_W)
+
+    def make_batch(self, groups: np.ndarray) -> SpanBatch:
+        """Collate windows and the positions of their answers."""
+        start_W, end_W = self.start_and_end_W
+        inputs = collate([self.windows[int(w)] for w in groups], self.pad_id)
+        return SpanBatch(inputs, torch.from_numpy(start_W[groups]), torch.from_numpy(end_W[groups]))
+
+
+def encode_questions(
+    tokenizer: Tokenizer, examples: Examples, max_tokens: int = 384, stride: int = 128
+) -> SpanFeatures:
+    """Split the passages of questions into windows; see `make_windows`."""
+    questions, passages = zip(*(row.texts for row in examples), strict=True)
+    windows = make_span_windows(tokenizer, questions, passages, max_tokens, stride)
+    return SpanFeatures(examples=examples, pad_id=tokenizer.pad_id, windows=windows)
+
 
 def make_windows(
-    tokenizer: Tokenizer,
-    question: str,
-    passage: str,
-    max_tokens: int = 384,
-    stride: int = 128,
-    max_question: int = 64,
+    tokenizer: Tokenizer, question: str, passage: str, max_tokens: int = 384, stride: int = 128, max_question: int = 64
 ) -> list[Window]:
     """Split one passage into windows for one question.
 
     Args:
-        tokenizer: the tokenizer of the model.
-        question: the question.
-        passage: the passage.
         max_tokens: maximum number of tokens in a window, including the question and the special tokens.
         stride: number of passage tokens between the starts of two consecutive windows, as in `run_squad.py`. (In some
             tools the stride is the overlap.)
@@ -200,13 +184,7 @@ def make_span_windows(
     stride: int = 128,
     max_question: int = 64,
 ) -> SpanWindows:
-    """Split the passages of a data set into windows; a passage that occurs several times is tokenised once.
-
-    Args:
-        tokenizer: the tokenizer of the model.
-        questions: the questions.
-        passages: the passage of each question.
-        max_tokens, stride, max_question: as for `make_windows`.
+    """Split the passage of each question into windows; a passage that occurs several times is tokenised once.
 
     Raises:
         TextError: `stride` or `max_question` is below 1, or a question leaves no space for the passage.
@@ -231,13 +209,23 @@ def make_span_windows(
     first_W = window_in_question_W * step_Q[question_W]
     length_W = np.minimum(capacity_Q[question_W], num_tokens_Q[question_W] - first_W)
     return SpanWindows(
-        question_ids, passage_ids, token_begins, token_ends, tuple(passage_index), passage_Q, question_W, first_W,
-        length_W, tokenizer.cls_id, tokenizer.sep_id, tokenizer.special.separators,
-    )  # fmt: skip
+        question_ids,
+        passage_ids,
+        token_begins,
+        token_ends,
+        tuple(passage_index),
+        passage_Q,
+        question_W,
+        first_W,
+        length_W,
+        tokenizer.cls_id,
+        tokenizer.sep_id,
+        tokenizer.special.separators,
+    )
 
 
 def find_max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.ndarray:
-    """Find the tokens of window k whose context is larger in this window than in any other window.
+    """Find the tokens of window k whose context is larger in this window than in any other window -> bool per token.
 
     The context of a token in a window is min(tokens to its left, tokens to its right) + 0.01 x window length. If
     several windows give a token its largest context, only the first of them counts.
@@ -246,9 +234,6 @@ def find_max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.nd
         first_K: the index of the first passage token of each window of a question.
         length_K: the number of passage tokens of each window.
         k: the index of the window.
-
-    Returns:
-        A boolean for each passage token of window k.
 
     Source: `_check_is_max_context` of `run_squad.py`.
 
@@ -268,111 +253,22 @@ def find_max_context(first_K: np.ndarray, length_K: np.ndarray, k: int) -> np.nd
 
 
 def _tokenise_passages(tokenizer: Tokenizer, texts: list[str]) -> tuple[Ragged, np.ndarray, np.ndarray]:
-    """Tokenise texts.
-
-    Returns:
-        The token ids of each text, the first character of each token, and the character after each token.
-    """
+    """Return the token ids of each text, the first character of each token, and the character after each token."""
     flat, offsets, lengths = [], [], []
     for i in range(0, len(texts), TEXTS_AT_ONCE):
         for row in tokenizer.encode_segments(texts[i : i + TEXTS_AT_ONCE]):
             flat.append(np.array(row.ids, np.int32))
             offsets.append(np.array(row.offsets, np.int32).reshape(-1, 2))
             lengths.append(len(row))
-    start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     offsets_2 = np.concatenate(offsets) if offsets else np.zeros((0, 2), np.int32)
     ids = np.concatenate(flat) if flat else np.zeros(0, np.int32)
-    return Ragged(ids, start), offsets_2[:, 0].copy(), offsets_2[:, 1].copy()
-
-
-# -- training labels --------------------------------------------------------------------------------------------
-
-
-def make_span_features(
-    tokenizer: Tokenizer,
-    rows: Sequence[Mapping],
-    max_tokens: int = 384,
-    stride: int = 128,
-    max_question: int = 64,
-    has_unanswerable: bool = False,
-    invalid_rows: InvalidRows | None = None,
-) -> SpanFeatures:
-    """Make the training windows of SQuAD rows, and locate the first answer of each row in its windows.
-
-    Args:
-        tokenizer: the tokenizer of the model.
-        rows: rows with context, question and answers (text, answer_start).
-        max_tokens, stride, max_question: as for `make_windows`.
-        has_unanswerable: whether a row may have no answer (SQuAD v2.0); its answer is then [CLS] in every window.
-        invalid_rows: receives the rows that cannot be trained on, see `select_trainable_rows`; None stops at the first.
-
-    Raises:
-        DataError: a row lacks a column, or `invalid_rows` stops at an invalid row.
-    """
-    trainable, indices = select_trainable_rows(rows, has_unanswerable, invalid_rows)
-    answers = [row["answers"] for row in trainable]
-    begins = [answer["answer_start"][0] if len(answer["text"]) else -1 for answer in answers]
-    lengths = [len(answer["text"][0]) if len(answer["text"]) else 0 for answer in answers]
-    questions, contexts = [row["question"] for row in trainable], [row["context"] for row in trainable]
-    windows = make_span_windows(tokenizer, questions, contexts, max_tokens, stride, max_question)
-    begin_Q = np.array(begins, np.int64)
-    start_W, end_W = _locate_answers(windows, begin_Q, begin_Q + np.array(lengths, np.int64))
-    return SpanFeatures(windows, start_W, end_W, np.array(indices, np.int64), len(rows) - len(trainable))
-
-
-def select_trainable_rows(
-    rows: Sequence[Mapping], has_unanswerable: bool = False, invalid_rows: InvalidRows | None = None
-) -> tuple[list[Mapping], list[int]]:
-    """Select the SQuAD rows whose first answer is at its stated position in the passage.
-
-    Args:
-        rows: the rows.
-        has_unanswerable, invalid_rows: as for `make_span_features`.
-
-    Returns:
-        The selected rows, and their indices in `rows`.
-
-    Raises:
-        DataError: a row lacks a column, or `invalid_rows` stops at an invalid row. The error names the row by its
-            "where" (see `tasks.span.squad`) or, without it, by its number from 1.
-    """
-    invalid_rows = InvalidRows() if invalid_rows is None else invalid_rows
-    trainable, indices = [], []
-    for index, row in enumerate(rows):
-        try:
-            context, _, answers = row["context"], row["question"], row["answers"]
-            texts, starts = answers["text"], answers["answer_start"]
-        except (KeyError, TypeError) as error:
-            raise DataError("row-not-squad", row=index + 1, reason=repr(error)) from None
-        reason = _find_answer_error(context, texts, starts, has_unanswerable)
-        if reason:
-            invalid_rows.report(make_question_error(row, reason, index + 1))
-        else:
-            trainable.append(row)
-            indices.append(index)
-    return trainable, indices
-
-
-def _find_answer_error(
-    context: str, texts: Sequence[str], starts: Sequence[int], has_unanswerable: bool
-) -> Message | None:
-    """Return the reason why a row cannot be used for training; None if it can be used."""
-    if not len(texts):
-        return None if has_unanswerable else Message("row-without-answer")
-    if not texts[0]:
-        return Message("answer-empty")
-    if starts[0] >= 0 and context.startswith(texts[0], starts[0]):
-        return None
-    if texts[0] in context:
-        return Message("answer-misplaced", answer=repr(texts[0]), start=int(starts[0]))
-    return Message("answer-not-in-passage", answer=repr(texts[0]))
+    return Ragged.from_flat(ids, lengths), offsets_2[:, 0].copy(), offsets_2[:, 1].copy()
 
 
 def _locate_answers(windows: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find the first and last token of the answer in each window; 0 if a window does not contain the whole answer.
 
     Args:
-        windows: the windows.
         begin_Q: the index of the first character of each question's answer in its passage; -1 if there is no answer.
         end_Q: the index of the character after each answer.
     """
@@ -385,7 +281,4 @@ def _locate_answers(windows: SpanWindows, begin_Q: np.ndarray, end_Q: np.ndarray
     first_W, last_W = first_Q[windows.question_W] - windows.first_W, last_Q[windows.question_W] - windows.first_W
     is_inside_W = (first_W >= 0) & (last_W >= first_W) & (last_W < windows.length_W)
     passage_start_W = np.diff(windows.question_ids.start)[windows.question_W] + 1 + windows.separators
-    return (
-        np.where(is_inside_W, first_W + passage_start_W, 0),
-        np.where(is_inside_W, last_W + passage_start_W, 0),
-    )
+    return (np.where(is_inside_W, first_W + passage_start_W, 0), np.where(is_inside_W, last_W + passage_start_W, 0))

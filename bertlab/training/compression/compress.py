@@ -30,9 +30,10 @@ from bertlab.config.text_table import format_table
 from bertlab.nn.bert import Bert
 from bertlab.nn.fast.linear import supports_bfloat16
 from bertlab.nn.onnx_model import OnnxBert
+from bertlab.tasks import evaluation
 from bertlab.tasks.task_flags import CUSTOM_TASK, TaskFlags, get_finetune_type, make_task_record
-from bertlab.tasks.task_type import EvaluationOptions, FinetuneTaskType
-from bertlab.tasks.training_data import TrainingData, TrainingOptions
+from bertlab.tasks.task_type import TaskType
+from bertlab.tasks.training_data import TrainingData, TrainingOptions, read_training_data
 from bertlab.text.readers.rows import choose_evenly
 from bertlab.training.compression.importance import choose_heads_to_prune, choose_neurons_to_keep, compute_importance
 from bertlab.training.compression.measure import Measurements, count_weights, measure_speed, one_thread
@@ -131,12 +132,12 @@ def compress(config: CompressConfig) -> CompressionResult:
     spec = config.make_spec(config.task, loaded.record.get("task") if config.task == CUSTOM_TASK else None)
     task_type = get_finetune_type(spec.kind)
     loaded = replace(loaded, model=keep_output_layer(loaded.model, task_type.head).eval())
-    options = EvaluationOptions(
+    options = evaluation.EvaluationOptions(
         source=config.data or spec.hub_id, is_user_data=bool(config.data), split="validation", task=config.task,
         max_tokens=config.max_tokens, limit=config.limit,
     )  # fmt: skip
-    split = task_type.list_evaluation_splits(spec, options)[0]
-    examples = task_type.read_split(spec, split, loaded, options)
+    split = evaluation.list_evaluation_splits(task_type, spec, options)[0]
+    examples = evaluation.read_examples(task_type, spec, split, loaded, options)
     if not examples.is_labelled:
         raise BertlabError("evaluate-rows-without-labels", name=examples.name)
     # With --json, there is no progress bar.
@@ -147,13 +148,14 @@ def compress(config: CompressConfig) -> CompressionResult:
     with one_thread():
         compressed = checkpoint.load(path, dtype=dtype)
         sample = examples.select(choose_evenly(len(examples), MEASURED_ROWS))
-        inputs = task_type.make_inputs(loaded, sample, options.max_tokens)
+        inputs = evaluation.encode(task_type, loaded, sample, options.max_tokens)
         speeds = measure_speed(
             [loaded.model, compressed.model], task_type.head, inputs, loaded.tokenizer.pad_id,
             batch_size=config.batch_size, progress=partial(bar, desc="measuring speed"),
         )  # fmt: skip
+    progress = partial(bar, desc="evaluating")
     metrics = [
-        task_type.compute_metrics(examples, task_type.predict(each, examples, options, partial(bar, desc="evaluating")))
+        task_type.score(examples, evaluation.predict(task_type, each, examples, options, progress))
         for each in (loaded, compressed)
     ]
     parameters = sum(parameter.numel() for parameter in loaded.model.parameters())
@@ -183,7 +185,7 @@ def _check_settings(config: CompressConfig) -> None:
         raise BertlabError("bfloat16-not-supported")
 
 
-def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec, bar) -> tuple[Bert, dict]:
+def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: TaskType, spec, bar) -> tuple[Bert, dict]:
     """Remove what the settings say, and retrain -> the new model and a record of the changes."""
     model, changes, masks = loaded.model, {}, None
     if config.heads or config.neurons or config.keep_layers or config.magnitude:
@@ -222,12 +224,12 @@ def _shrink(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskT
     return model.eval(), changes
 
 
-def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: FinetuneTaskType, spec) -> TrainingData:
+def _read_training_data(config: CompressConfig, loaded: Checkpoint, task_type: TaskType, spec) -> TrainingData:
     max_tokens = min(config.max_tokens or loaded.max_tokens_for(0) or task_type.max_tokens, loaded.config.max_tokens)
     options = TrainingOptions(
         data=config.data, validation=None, max_tokens=max_tokens, stride=loaded.stride, seed=config.seed
     )
-    data = task_type.read_training_data(spec, loaded, options)
+    data = read_training_data(task_type, spec, loaded, options)
     if data.labels and data.labels != loaded.config.labels:
         raise BertlabError("compress-labels-differ", labels=list(loaded.config.labels), task_labels=list(data.labels))
     return data
