@@ -679,23 +679,6 @@ def test_a_run_in_progress_is_not_started_again(tmp_path, tiny_checkpoint, capsy
     assert [path.name for path in (tmp_path / "grid").iterdir()] == [".lock"]
 
 
-def test_an_interrupted_grid_keeps_a_complete_checkpoint(tmp_path, monkeypatch):
-    for name in ("old", "new"):
-        (tmp_path / name).mkdir()
-        for file in ("config.json", "model.safetensors"):
-            (tmp_path / name / file).write_text(name)
-
-    def delete_one_file(directory, ignore_errors=False):
-        if Path(directory).exists():
-            next(Path(directory).iterdir()).unlink()
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("shutil.rmtree", delete_one_file)
-    with pytest.raises(KeyboardInterrupt):
-        hyperparameter_search._copy_checkpoint(tmp_path / "new", tmp_path / "old")
-    assert [path.read_text() for path in (tmp_path / "old").iterdir()] == ["new", "new"]
-
-
 def test_grid_tries_the_settings_of_the_paper(tmp_path, tiny_checkpoint):
     settings = config(tmp_path, tiny_checkpoint, "rte", grid=True)
     tried = hyperparameter_search.list_combinations(settings)

@@ -63,7 +63,8 @@ def decode_spans(
     must be a passage token at or after the start, in the same sentence. Of several spans with the same text, only the
     best is returned. Spans with equal scores are ordered by window, start and end. Unlike in `run_squad.py`, the
     `n_best` starts and ends include only tokens that can start or end an answer, and no span runs across the end of a
-    sentence; no answer of KorQuAD does, and of SQuAD's only those whose abbreviations look like one.
+    sentence unless all spans of a window do; no answer of KorQuAD does, and of SQuAD's only those whose abbreviations
+    look like one.
 
     Args:
         start_logits, end_logits: one array for each window, [T] or longer; values after the first T belong to padding.
@@ -83,8 +84,9 @@ def decode_spans(
         end_J = _find_highest(end_T[window.passage_slice], has_text_P, n_best)
         length_IJ = end_J - start_I[:, None]
         sentence_P = np.searchsorted(sentence_starts, offsets_P2[:, 0], side="right")
-        is_one_sentence_IJ = sentence_P[end_J] == sentence_P[start_I][:, None]
-        i, j = np.nonzero((length_IJ >= 0) & (length_IJ < max_answer_tokens) & is_one_sentence_IJ)
+        is_span_IJ = (length_IJ >= 0) & (length_IJ < max_answer_tokens)
+        is_in_sentence_IJ = is_span_IJ & (sentence_P[end_J] == sentence_P[start_I][:, None])
+        i, j = np.nonzero(is_in_sentence_IJ if is_in_sentence_IJ.any() else is_span_IJ)
         start, end = start_I[i], end_J[j]
         score = start_T[passage_start + start] + end_T[passage_start + end]
         columns.append((score, np.full(len(i), k), offsets_P2[start, 0], offsets_P2[end, 1]))
