@@ -1,12 +1,8 @@
 """Access rules: which paths and hub models visitors of the app are allowed to open.
 
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
-visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories that are listed after
-`bertlab app --allow`. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open two
-subdirectories of `runs`: one contains the guesses of students in classroom mode, the other one the files that visitors
-uploaded for prediction.
-The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
-the machine has.
+visitors can open the shipped checkpoints and runs, `runs` without its private subdirectories, and what `--allow` lists.
+The error for any other path is the same whether or not the path exists.
 """
 
 import ipaddress
@@ -64,25 +60,13 @@ def is_allowed(path: str | Path) -> bool:
 
 
 def check_path(path: str | Path) -> None:
-    """Raise an error for a path that visitors are not allowed to open.
-
-    Raises:
-        DataError: the path is outside the allowed directories.
-    """
+    """Raise an error for a path that visitors are not allowed to open."""
     if not is_allowed(path):
         raise DataError("path-not-allowed", path=shorten(path))
 
 
 def check_checkpoint(name: str) -> None:
-    """Raise an error for a checkpoint that visitors are not allowed to open.
-
-    Args:
-        name: the name of a shipped checkpoint, a directory, or a hub id.
-
-    Raises:
-        CheckpointError: the directory is outside the allowed ones, or `name` is a hub id and hub downloads are not
-            allowed.
-    """
+    """Raise an error for a checkpoint that visitors are not allowed to open."""
     shipped = bertlab.find_shipped_checkpoints()
     if name in shipped or Path(name) in shipped.values() or is_allowed(name):
         return
@@ -100,12 +84,7 @@ def shorten(name: str | Path) -> str:
 
 
 def format_path(path: Path) -> str:
-    """Format a path for the Python code that a page shows.
-
-    Returns:
-        The path relative to the working directory. For a path outside of that directory: the whole path or, if paths
-        are restricted, only its last part, so that visitors do not see the other directories of the machine.
-    """
+    """Format a path for the Python code that a page shows."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -11,21 +11,14 @@ from bertlab_app.sentences import Quote, Sentence
 
 
 def explain(*keys: str) -> None:
-    """Show the names of some values of the page. A click on a name opens its formula, explanation and source.
-
-    Args:
-        keys: keys of `bertlab_app.explanations.NUMBERS`, in the order in which their names are shown.
-
-    Raises:
-        LookupError: a key is not in `NUMBERS`, or has no message.
-    """
+    """Show the names of some values of the page. A click on a name opens its formula, explanation and source."""
     with st.container(horizontal=True, gap="small"):
         for key in keys:
             _draw_explanation(key)
 
 
 def _draw_explanation(key: str) -> None:
-    """Draw the name of a value. A click opens its explanation."""
+    """Draw the name of a value."""
     with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
         number = NUMBERS[key]
         source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"
@@ -51,14 +44,7 @@ def format_or_dash(number: float | None, spec: str) -> str:
 
 
 def table(columns: dict[str, list[str]]) -> None:
-    """Draw a small table that does not scroll. On a narrow screen each row becomes a block below its first cell.
-
-    Args:
-        columns: {name of a column: its cells}. The cells of the first column are the headings of the rows.
-
-    Raises:
-        ValueError: the columns have different numbers of cells.
-    """
+    """Draw a small table that does not scroll. On a narrow screen each row becomes a block below its first cell."""
     names = [_make_breakable(name) for name in columns]
     rows = [[_make_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
     header = "".join(f'<th scope="col">{name}</th>' for name in names)

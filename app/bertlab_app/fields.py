@@ -21,15 +21,7 @@ TYPING_PAUSE = "120ms"  # the page is updated when the user stops typing for thi
 
 
 def text_line(container, label: str, default: str, *, key: str, **settings) -> str:
-    """Draw a one-line text field. The page is updated while the user types.
-
-    Args:
-        container: where to draw it: `st` or a column.
-        label: the label of the field.
-        default: the initial text.
-        key: the key of the field and its name in the address.
-        settings: further arguments of `st.text_input`.
-    """
+    """Draw a one-line text field. The page is updated while the user types."""
     value = url_fields.text(container.text_input, label, default, key=key, live=TYPING_PAUSE, **settings)
     note_too_long_for_link(container, value)
     return value
@@ -42,13 +34,7 @@ def note_too_long_for_link(container, text: str) -> None:
 
 
 def passage(container, default: str, height: int) -> str:
-    """Draw the text field of a passage, and return its first `MAX_PASSAGE_CHARACTERS` characters.
-
-    Args:
-        container: where to draw it: `st` or a column.
-        default: the initial passage.
-        height: the height of the field in pixels.
-    """
+    """Draw the text field of a passage, and return its first `MAX_PASSAGE_CHARACTERS` characters."""
     text = url_fields.text(container.text_area, t("answer-passage"), default, key="passage", height=height)
     note_too_long_for_link(container, text)
     if len(text) > MAX_PASSAGE_CHARACTERS:
@@ -57,15 +43,7 @@ def passage(container, default: str, height: int) -> str:
 
 
 def sentence_pair(first: str, second: str) -> tuple[str, str]:
-    """Draw the text fields of sentence A and sentence B, which several pages share.
-
-    Args:
-        first: the default of sentence A.
-        second: the default of sentence B.
-
-    Returns:
-        Sentence A, and sentence B; "" for an empty field.
-    """
+    """Draw the text fields of sentence A and sentence B, which several pages share."""
     left, right = st.columns(2)
     a = text_line(left, t("sentence-a"), first, key="a")
     b = text_line(right, t("sentence-b"), second, key="b", placeholder=t("sentence-b-optional"))
@@ -73,16 +51,7 @@ def sentence_pair(first: str, second: str) -> tuple[str, str]:
 
 
 def choice(widget: Callable, label: str, names: dict[str, str], key: str, **settings) -> str:
-    """Draw a choice whose options may change while the page is open, for example when a different file is read.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: the label of the field.
-        names: {option: its text on the page}. The first option is the default. It also replaces a selected option that
-            no longer exists.
-        key: the key of the field and its name in the address.
-        settings: further arguments of `widget`.
-    """
+    """Draw a choice whose options may change while the page is open, for example when a different file is read."""
     options = list(names)
     if st.session_state.get(key, options[0]) not in options:
         del st.session_state[key]
@@ -90,34 +59,12 @@ def choice(widget: Callable, label: str, names: dict[str, str], key: str, **sett
 
 
 def column(container, label: str, guess: str, names: Sequence[str], key: str) -> str:
-    """Draw a choice of a column of a table.
-
-    Args:
-        container: where to draw it: `st` or a column of the page.
-        label: the label of the field.
-        guess: the name of the column that is initially selected, as the caller guesses it; "" stands for no column.
-        names: the names of all columns.
-        key: the key of the field and its name in the address.
-
-    Returns:
-        The name of the selected column; "" for no column.
-    """
+    """Draw a choice of a column of a table."""
     return choice(container.selectbox, label, {name: name or t("no-column") for name in (guess, *names)}, key)
 
 
 def position(container, label: str, tokens: Sequence[str], default: int, *, key: str) -> int:
-    """Draw a choice of a token of a text. Each option shows the position of a token, counted from 0, and the token.
-
-    Args:
-        container: where to draw it: `st` or a column.
-        label: the label of the field.
-        tokens: the tokens of the text.
-        default: the position that is initially selected.
-        key: the key of the field and its name in the address.
-
-    Returns:
-        The position of the selected token.
-    """
+    """Draw a choice of a token of a text. Each option shows the position of a token, counted from 0, and the token."""
     names = [f"{position} · {token}" for position, token in enumerate(tokens)]
     return url_fields.integer_choice(
         container.selectbox, label, range(len(tokens)), default, key=key, format_func=names.__getitem__
@@ -125,19 +72,7 @@ def position(container, label: str, tokens: Sequence[str], default: int, *, key:
 
 
 def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key: str, **settings) -> int:
-    """Draw a choice of a hidden state: the embeddings, or the output of a layer.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: the label of the field.
-        layers: the number of layers of the model.
-        default: the hidden state that is initially selected.
-        key: the key of the field and its name in the address.
-        settings: further arguments of `widget`.
-
-    Returns:
-        0 for the embeddings, n + 1 for the output of layer n. The address contains the same number.
-    """
+    """Draw a choice of a hidden state: the embeddings, or the output of a layer."""
     names = [name_hidden_state(state) for state in range(layers + 1)]
     return url_fields.integer_choice(
         widget, label, range(layers + 1), default, key=key, format_func=names.__getitem__, **settings
@@ -150,16 +85,7 @@ def name_hidden_state(state: int) -> str:
 
 
 def layer_and_head(config: ModelConfig, default: tuple[int, int] = (0, 0), prefix: str = "") -> tuple[int, int]:
-    """Draw two number fields for a layer and a head, counted from 0 as in the figures.
-
-    Args:
-        config: the model's configuration.
-        default: the layer and the head that are initially selected.
-        prefix: a prefix of the names in the address. With "", the fields share their values with the canvas views.
-
-    Returns:
-        The layer and the head.
-    """
+    """Draw two number fields for a layer and a head, counted from 0 as in the figures."""
     with st.container(horizontal=True):
         counts = {"layer": config.num_layers, "head": config.num_heads}
         layer, head = (
@@ -188,11 +114,7 @@ def forget_layer_and_head() -> None:
 
 
 def _layer_or_head_key(part: str, prefix: str = "") -> str:
-    """Return the key of a field of `layer_and_head` in `st.session_state`.
-
-    All these keys begin with "neuron", the name of a view of the page Attention. In that view, `prefix` is ""; other
-    pages have a prefix of their own.
-    """
+    """Return the key of a field of `layer_and_head` in `st.session_state`."""
     return f"neuron.{prefix}{part}"
 
 
@@ -200,13 +122,6 @@ def threshold(container, checkpoint: sessions.CheckpointKey) -> float:
     """Draw the slider of the threshold τ of "no answer".
 
     The default is the threshold that the checkpoint stores, or 0 if the checkpoint stores none.
-
-    Args:
-        container: where to draw it: `st` or a column.
-        checkpoint: the checkpoint.
-
-    Raises:
-        CheckpointError: the checkpoint cannot be opened.
     """
     stored_threshold = sessions.open_session(checkpoint).loaded.null_threshold or 0.0
     default = round(min(max(stored_threshold, -MAX_TAU), MAX_TAU), 1)
@@ -216,11 +131,7 @@ def threshold(container, checkpoint: sessions.CheckpointKey) -> float:
 
 
 def zoom_switch(container) -> bool:
-    """Draw a choice between two scales of probability bars.
-
-    Returns:
-        Whether the scale ends at the longest bar. Otherwise it ranges from 0 to 100 %.
-    """
+    """Draw a choice between two scales of probability bars."""
     names = {"full": t("bars-full"), "zoom": t("bars-zoom")}
     scale = url_fields.choice(
         container.segmented_control, t("bars-scale"), list(names), key="bars", format_func=names.get, required=True,

@@ -23,15 +23,7 @@ PROGRESS_DELAY = 0.3  # seconds of work before a progress bar appears
 
 
 def heading(page: str) -> None:
-    """Show the heading of a page, the introduction below it, and a folded explanation of what the page shows.
-
-    Args:
-        page: the prefix of the messages, usually the name of the page: `PAGE-title`, `PAGE-lead`, and, if the page has
-            an explanation, `PAGE-about` and `PAGE-try` (one thing to try).
-
-    Raises:
-        LookupError: no catalogue has the title or the introduction.
-    """
+    """Show the heading of a page, the introduction below it, and a folded explanation of what the page shows."""
     st.title(t(f"{page}-title"), anchor=False)
     lead = f'<p class="lead">{html.escape(t(f"{page}-lead"))}</p>'
     st.html(lead + (_make_about_html(page) if f"{page}-about" in list_message_ids() else ""))
@@ -47,10 +39,7 @@ def _make_about_html(page: str) -> str:
 
 
 def _make_lesson_link(page: str) -> str:
-    """Make a link to the list of notebooks, with the title of the notebook that explains the page.
-
-    Return "" if no notebook explains the page.
-    """
+    """Make a link to the list of notebooks, with the title of the notebook that explains the page."""
     title = find_lesson(page, language())
     if title is None:
         return ""
@@ -58,12 +47,7 @@ def _make_lesson_link(page: str) -> str:
 
 
 def note(text: str, kind: str = "info") -> None:
-    """Show one line of plain text.
-
-    Args:
-        text: the line. It is escaped; text between backticks is shown as code.
-        kind: "info" or "error".
-    """
+    """Show one line of plain text."""
     role = "alert" if kind == "error" else "status"
     markup = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
     st.html(f'<div class="note {kind}" role="{role}" dir="auto">{markup}</div>')
@@ -76,11 +60,7 @@ def note_with_command(text: str, command: str) -> None:
 
 
 class NoSuitableCheckpoint(CheckpointError):
-    """No installed checkpoint has the output layer that a page needs.
-
-    Args:
-        command: a shell command that trains such a checkpoint.
-    """
+    """No installed checkpoint has the output layer that a page needs."""
 
     def __init__(self, command: str):
         super().__init__("checkpoint-missing-for-page", command=command)
@@ -107,10 +87,6 @@ def show_errors() -> Iterator[None]:
 
 
 def _log_unexpected(error: BaseException) -> BertlabError:
-    """Return the error to show for an unexpected exception, after writing the exception to the error log.
-
-    A `MemoryError` is not written to the error log.
-    """
     if isinstance(error, MemoryError):
         return BertlabError("out-of-memory")
     logged = log_unexpected_error(error, f"page {st.session_state.get('url.page') or 'start'}")
@@ -119,13 +95,7 @@ def _log_unexpected(error: BaseException) -> BertlabError:
 
 
 def progress_bar(container, message: str) -> Callable[[Sequence], Iterator]:
-    """Return a function that iterates over a sequence, and shows a progress bar during the iteration.
-
-    Args:
-        container: the Streamlit element to draw in, such as `st.empty()`. It is emptied at the end.
-        message: the id of the message beside the bar. Its parameters are `done`, the number of finished parts, and
-            `of`, the number of all parts.
-    """
+    """Return a function that iterates over a sequence, and shows a progress bar during the iteration."""
 
     def iterate(parts: Sequence) -> Iterator:
         start = time.monotonic()

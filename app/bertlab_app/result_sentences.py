@@ -22,11 +22,6 @@ def curve(points: Columns, metric: str, name: str) -> Sentence | None:
 
     The best value is the lowest one of a loss or an error, and the highest one of any other metric. The sentence is
     about the values on held-out text or, if no run has any, about the drawn curves of the training steps.
-
-    Args:
-        points: the result of `views.curves.curve_points`.
-        metric: a key of `views.curves.METRICS`.
-        name: the name of the metric in the language of the interface.
     """
     spec, curves = METRICS[metric], {}
     split = "held-out" if "held-out" in points["split"] else "training"
@@ -57,12 +52,7 @@ def _format_value(value: float, is_percent: bool) -> str:
 
 
 def timeline(timeline: Timeline) -> Sentence | None:
-    """Compare the first and the last snapshot: their predictions or, if they have none, their attention.
-
-    The sentence is about the first [MASK] of the text. Without a [MASK], it is about next-sentence prediction; if there
-    is no second sentence either, it is about the head whose attention changes most. None if there is nothing to
-    compare.
-    """
+    """Compare the first and the last snapshot: their predictions or, if they have none, their attention."""
     steps = [snapshot.step for snapshot in timeline.snapshots]
     ends = {"first": steps[0], "last": steps[-1]}
     if timeline.tracks:
@@ -91,12 +81,7 @@ def timeline(timeline: Timeline) -> Sentence | None:
 
 
 def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
-    """Name the most frequent pair of a label and a wrong prediction.
-
-    Args:
-        names: the names of the labels.
-        counts_GP: how often each label (row) received each prediction (column).
-    """
+    """Name the most frequent pair of a label and a wrong prediction."""
     errors_GP = np.array(counts_GP).copy()
     np.fill_diagonal(errors_GP, 0)
     label, prediction = np.unravel_index(int(errors_GP.argmax()), errors_GP.shape)
@@ -107,12 +92,7 @@ def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
 
 
 def groups(groups: Sequence[QuestionGroup], other_name: str) -> Sentence | None:
-    """Name the groups of questions with the highest and the lowest F1; None if there are no groups.
-
-    Args:
-        groups: the groups.
-        other_name: the name to show for the group whose `name` is empty.
-    """
+    """Name the groups of questions with the highest and the lowest F1; None if there are no groups."""
     if not groups:
         return None
     best, worst = (choose(groups, key=lambda group: group.f1) for choose in (max, min))

@@ -40,10 +40,8 @@ class Quote(str):
 class Sentence:
     """A sentence about a figure."""
 
-    id: str
-    """The id of the message."""
-    values: Mapping[str, object]
-    """The parameters of the message."""
+    id: str  # the id of the message
+    values: Mapping[str, object]  # the parameters of the message
 
 
 def make_sentence(id: str, **values: object) -> Sentence:
@@ -146,12 +144,7 @@ def lens_at(lens: Lens, position: int) -> Sentence:
 
 
 def head_effects(effects: HeadEffects, label: str) -> Sentence:
-    """Name the head that helps a prediction most, and the one that hurts it most.
-
-    Args:
-        effects: the effects.
-        label: the name of the prediction in the language of the interface.
-    """
+    """Name the head that helps a prediction most, and the one that hurts it most."""
     effects_LN = effects.effects_LN
     extremes = (effects_LN.argmin(), effects_LN.argmax())
     indices = [np.unravel_index(int(flat_index), effects_LN.shape) for flat_index in extremes]
@@ -197,11 +190,7 @@ def predictions(example: PretrainingExample) -> Sentence | None:
 
 
 def results(rows: Sequence[TaskResult]) -> Sentence | None:
-    """Compare our best result with the best published one, or name the best published one.
-
-    Args:
-        rows: (system, split, result in percent); our own results have the split "validation".
-    """
+    """Compare our best result with the best published one, or name the best published one."""
     published_rows = [row for row in rows if row[1] != "validation"]
     own_rows = [row for row in rows if row[1] == "validation"]
     if not published_rows:
@@ -259,12 +248,7 @@ def changed_tokens(comparison: Comparison, index: int) -> Sentence:
 
 
 def parts(parts: Mapping[str, float], name: str) -> Sentence:
-    """Give the largest part of a total, such as the memory of a model, and its share.
-
-    Args:
-        parts: {part: amount}.
-        name: the name of the largest part in the language of the interface.
-    """
+    """Give the largest part of a total, such as the memory of a model, and its share."""
     return make_sentence("parts", part=Quote(name), share=percent(max(parts.values()) / (sum(parts.values()) or 1)))
 
 
@@ -292,12 +276,7 @@ def windows(span_xray: SpanXray) -> Sentence | None:
 
 
 def prediction_change(change: PredictionChange, names: Mapping[str, str]) -> Sentence:
-    """Name the outcome whose probability changes most.
-
-    Args:
-        change: the effect of interventions.
-        names: {label: its name in the language of the interface}, for labels that have one.
-    """
+    """Name the outcome whose probability changes most."""
     outcome = max(change.outcomes, key=lambda outcome: abs(outcome.after - outcome.before))
     difference = outcome.after - outcome.before
     if abs(difference) < MIN_CHANGE:
@@ -307,13 +286,7 @@ def prediction_change(change: PredictionChange, names: Mapping[str, str]) -> Sen
 
 
 def surprise(surprise: TextSurprise, misfits: int, threshold: float) -> Sentence:
-    """Name the most surprising word, and give the mean, the sum and the pseudo-perplexity.
-
-    Args:
-        surprise: the surprise of every word.
-        misfits: how many words have a surprise above the threshold.
-        threshold: the threshold in nats.
-    """
+    """Name the most surprising word, and give the mean, the sum and the pseudo-perplexity."""
     word = max(surprise.words, key=lambda word: word.surprise)
     return make_sentence(
         "surprise", word=Quote(word.text), most=word.surprise, misfits=misfits, threshold=threshold,
@@ -330,12 +303,7 @@ def type_ahead(proposals: TypeAhead) -> Sentence | None:
 
 
 def corrections(suggestions: Sequence[Correction], margin: float) -> Sentence:
-    """Count the suggested corrections of a text, and name the one with the largest gain.
-
-    Args:
-        suggestions: the suggested corrections.
-        margin: the gain in nats that every suggestion exceeds.
-    """
+    """Count the suggested corrections of a text, and name the one with the largest gain."""
     if not suggestions:
         return make_sentence("corrections-none", margin=margin)
     best = max(suggestions, key=lambda correction: correction.gain)

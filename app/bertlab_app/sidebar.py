@@ -37,9 +37,6 @@ def draw_checkpoint(is_used: bool) -> None:
 
     If the chosen checkpoint cannot be opened, the error is shown below the field, and the previous checkpoint stays
     open.
-
-    Args:
-        is_used: whether the current page uses the checkpoint. Otherwise the field is disabled.
     """
     state = st.session_state
     with st.sidebar:
@@ -64,7 +61,6 @@ def _make_help() -> str:
 
 
 def _try_to_open(name: str) -> BertlabError | None:
-    """Try to open a checkpoint. Return the error; None if it was opened, or if the app picks the checkpoint."""
     if name == sessions.AUTO:
         return None
     state = st.session_state

@@ -1,9 +1,4 @@
-"""Fields whose values are stored in the address of the page; see `url`.
-
-As in Streamlit, a function named after a kind of field (`text`, `number`, `choice`) draws such a field and returns its
-value. Streamlit's own binding of widgets (`bind="query-params"`) is not used: it loses a value that came from the link
-when the next page has a field of the same name, and it cannot leave out a text that is too long for a link.
-"""
+"""Fields whose values are stored in the address of the page; see `url`."""
 
 import inspect
 import unicodedata
@@ -19,14 +14,6 @@ def text(widget: Callable, label: str, default: str, *, key: str, is_path: bool 
 
     The text of a field is normalised to NFC, because some systems paste Hangul decomposed into letters, which
     vocabularies do not contain.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: its label.
-        default: the initial text.
-        key: the key of the widget and its name in the address.
-        is_path: whether the text is a path. Paths, and the texts of select boxes, are not normalised.
-        settings: further arguments of `widget`.
     """
     _replace_old_default(key, default, key)
     _initialise_widget(key, url.recall(key, default))
@@ -48,18 +35,7 @@ def flag(widget: Callable, label: str, *, key: str, default: bool = False, **set
 def number(
     widget: Callable, label: str, low: float, high: float, default: float, *, key: str, name: str = "", **settings
 ) -> float:
-    """Draw a slider or a number field. Its values are integers if its default is an integer.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: its label.
-        low: the lowest number.
-        high: the highest number.
-        default: the initial number.
-        key: the key of the widget.
-        name: its name in the address. Default: its key.
-        settings: further arguments of `widget`.
-    """
+    """Draw a slider or a number field. Its values are integers if its default is an integer."""
     name = name or key
     _initialise_number(low, high, default, key, name)
     value = _draw_widget(widget, label, low, high, key=key, **settings)
@@ -68,16 +44,7 @@ def number(
 
 
 def integer_choice(widget: Callable, label: str, numbers: range, default: int, *, key: str, **settings) -> int:
-    """Draw a choice from a range of integers; with `format_func` in `settings`, the options have names.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: its label.
-        numbers: the integers.
-        default: the integer that is initially selected.
-        key: the key of the widget and its name in the address.
-        settings: further arguments of `widget`.
-    """
+    """Draw a choice from a range of integers; with `format_func` in `settings`, the options have names."""
     _initialise_number(numbers[0], numbers[-1], default, key, key)
     value = _draw_widget(widget, label, key=key, options=numbers, **settings)
     url.store(key, str(value), str(default))
@@ -85,16 +52,7 @@ def integer_choice(widget: Callable, label: str, numbers: range, default: int, *
 
 
 def choice(widget: Callable, label: str, options: list[str], *, key: str, **settings) -> str:
-    """Draw a choice, such as radio buttons or a segmented control.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: its label.
-        options: the options as the address contains them; `format_func` in `settings` translates them. The first one is
-            the default, and replaces an unknown option in a link.
-        key: the key of the widget and its name in the address.
-        settings: further arguments of `widget`.
-    """
+    """Draw a choice, such as radio buttons or a segmented control."""
     _replace_old_default(key, options[0], key)
     stored_option = url.recall(key, options[0])
     _initialise_widget(key, stored_option if stored_option in options else options[0])
@@ -106,17 +64,7 @@ def choice(widget: Callable, label: str, options: list[str], *, key: str, **sett
 def multiple_choice(
     widget: Callable, label: str, options: list[str], default: list[str], *, key: str, source: str = "", **settings
 ) -> list[str]:
-    """Draw a choice of any number of options. Unknown options in a link are ignored.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: its label.
-        options: the options.
-        default: the options that are initially selected.
-        key: the key of the widget and its name in the address.
-        source: where the options come from, such as a directory. When it changes, the defaults are selected again.
-        settings: further arguments of `widget`.
-    """
+    """Draw a choice of any number of options. Unknown options in a link are ignored."""
     default_text = url.write_value(default)
     if url.swap_previous(f"{key}.source", source) != source:
         st.session_state["url.values"].pop(key, None)
@@ -144,15 +92,7 @@ def _initialise_number(low: float, high: float, default: float, key: str, name: 
 
 
 def _replace_old_default(name: str, default: str, key: str) -> None:
-    """Replace an old default with the new one in a field that the user has not changed.
-
-    A default can change between runs. For example, many text fields start with an example in the current language.
-
-    Args:
-        name: the name of the value in the address.
-        default: the new default.
-        key: the key of the widget.
-    """
+    """Replace an old default with the new one in a field that the user has not changed."""
     state = st.session_state
     old_default = state["url.defaults"].get(name, default)
     is_untouched = key not in state or str(state[key]) == old_default
@@ -163,18 +103,7 @@ def _replace_old_default(name: str, default: str, key: str) -> None:
 
 
 def _draw_widget(widget: Callable, label: str, *bounds, key: str, **settings):
-    """Draw a widget with its value in the session, and pass this value as its default too.
-
-    The default is needed because the browser ignores the session value and draws the default if the user clicks another
-    widget while the browser is still loading the code of this widget.
-
-    Args:
-        widget: the Streamlit function that draws it.
-        label: its label.
-        bounds: the lowest and the highest number of a slider or number field.
-        key: the key of the widget.
-        settings: further arguments of `widget`.
-    """
+    """Draw a widget with its value in the session, and pass this value as its default too."""
     value, parameters = st.session_state[key], inspect.signature(widget).parameters
     if "index" in parameters:
         options = settings.pop("options")

@@ -47,7 +47,6 @@ def _compute(page: str, parameters: Parameters) -> dict[str, object]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, parameters: Parameters) -> dict[str, object]:
-    """Compute the values of a page with a checkpoint. The result is cached."""
     return COMPUTATIONS[page][1](checkpoint, parameters)
 
 
@@ -64,10 +63,7 @@ def _compute_input(checkpoint: sessions.CheckpointKey, parameters: Parameters) -
 
 
 def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
-    """Find the largest attention weight of the layer, heads and tokens in the address.
-
-    If the address contains no layer, find the weight that stands out most in the text.
-    """
+    """Find the largest attention weight of the layer, heads and tokens in the address."""
     texts = parameters["a"], parameters.get("b") or None
     attention = cached_results.compute(checkpoint, "attention", *texts)
     summary = cached_results.find_most_striking_weight(checkpoint, *texts)
@@ -109,7 +105,6 @@ def _mask_words(parameters: Parameters) -> str:
 
 
 def _parse_parameter(parameters: Parameters, name: str, default: int | None = None):
-    """Parse a parameter of the address, a number or a list of numbers. Return the default if it is missing."""
     return url.parse_value(parameters.get(name, ""), default)
 
 

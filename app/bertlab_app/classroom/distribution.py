@@ -13,14 +13,7 @@ NUM_RANGES = 8  # if there are more than `MAX_BARS` numbers, so many bars are dr
 
 
 def draw_bars(question: Question, counts: Mapping[str, int], *, own_guess: str | None, shows_answer: bool) -> str:
-    """Draw the guesses for a question as HTML bars.
-
-    Args:
-        question: the question.
-        counts: {guess: how often it was made}, as in `ClassStore.count_guesses`.
-        own_guess: the reader's guess, which is marked; None if there is none.
-        shows_answer: whether the correct answer is marked with a tick.
-    """
+    """Draw the guesses for a question as HTML bars."""
     total = sum(counts.values())
     rows = []
     for label, values in _group_guesses(question, counts):
@@ -46,7 +39,7 @@ def describe_guess(question: Question, value: str) -> str:
 
 
 def _group_guesses(question: Question, counts: Mapping[str, int]) -> list[tuple[str, list[str]]]:
-    """Return (label, guesses) for each bar. A bar stands for a choice, a word, a number or a range of numbers."""
+    """Return (label, guesses) for each bar."""
     if question.kind == "choices":
         return [(choice, [str(index)]) for index, choice in enumerate(question.choices)]
     if question.kind == "word" or len(counts) <= MAX_BARS:

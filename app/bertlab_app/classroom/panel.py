@@ -1,10 +1,4 @@
-"""The panel of a lesson beside the pages: the text of the step, its question, and everyone's guesses.
-
-In a class, every session follows the teacher: the browser asks the server three times a second whether the state of the
-lesson has changed. If so, the panel runs again. The server's response contains the text of a new step, so that a
-student can read this text before the panel has run. Students never receive the teacher's notes, and receive the answer
-to a question only when the teacher reveals it. Nobody receives the guess of another person, only counts.
-"""
+"""The panel of a lesson beside the pages: the text of the step, its question, and everyone's guesses."""
 
 import threading
 from collections.abc import Iterator
@@ -29,11 +23,7 @@ _page_slots = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 
 def follow(page: str) -> None:
-    """Open the page of the current step if this session has not opened it yet. Call this before `url.enter_page`.
-
-    Args:
-        page: the name of the page in the address.
-    """
+    """Open the page of the current step if this session has not opened it yet. Call this before `url.enter_page`."""
     state = st.session_state
     with frame.show_errors():
         if place := current.return_to_address(page):
@@ -105,7 +95,6 @@ def take_turn() -> Iterator[None]:
 
 @frame.show_errors()
 def _draw_step() -> None:
-    """Draw the current step. If the step has changed since this page was opened, open the page of the new step."""
     # the state is read before the step, so that a change after this line makes the browser run the panel again
     class_state = current.open_store().describe() if roles.is_in_class() else ""
     place = current.find_place()
@@ -137,15 +126,12 @@ def _draw_step() -> None:
 
 
 def _page_hash() -> str:
-    """Return Streamlit's hash of the page that the browser shows. Streamlit has no public function for this."""
+    """Return Streamlit's hash of the page that the browser shows."""
     return getattr(get_script_run_ctx(), "page_script_hash", "")
 
 
 def _is_requested_by_previous_page() -> bool:
-    """Whether the browser still showed the previous page when it requested this run of the panel.
-
-    If so, Streamlit removes the current page, and shows the previous page with nothing below the panel.
-    """
+    """Whether the browser still showed the previous page when it requested this run of the panel."""
     context = get_script_run_ctx()
     is_fragment = bool(getattr(context, "fragment_ids_this_run", None))
     return is_fragment and _page_hash() != st.session_state["class.page"]
@@ -242,7 +228,7 @@ def _draw_navigation(place: Place) -> None:
 
 
 def _draw_next_pages(names: tuple[str, ...]) -> None:
-    """Draw a button for each page that a reader may want to see next. A click leaves the lesson."""
+    """Draw a button for each page that a reader may want to see next."""
     st.html(f'<p class="small">{t("class-what-next")}</p>')
     for name in names:
         page = PAGES[name]

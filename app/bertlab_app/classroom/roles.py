@@ -1,10 +1,4 @@
-"""The role of a visitor of a class: a teacher, who has the key, or a participant, who is identified by a random token.
-
-The key is in an environment variable of the server. The teacher's browser sends the key once, in the address, and the
-app removes it from there. After that, a cookie with a digest of the key identifies the teacher. A participant's token
-is also stored in a cookie, so that a participant is not counted twice after a reload of the page or a restart of the
-server.
-"""
+"""The role of a visitor of a class: the teacher, who has the key, or a participant, who has a random token."""
 
 import hashlib
 import hmac
@@ -74,10 +68,10 @@ def is_key(key: str) -> bool:
 
 
 def _equal(first: str, second: str) -> bool:
-    """Whether two texts are equal. The time of the comparison does not reveal where they differ."""
+    """Whether two texts are equal."""
     return hmac.compare_digest(first.encode(), second.encode())
 
 
 def _digest_key() -> str:
-    """Return the digest of the key for the teacher's cookie. The key cannot be computed from the digest."""
+    """Return the digest of the key for the teacher's cookie."""
     return hmac.new(os.environ.get(CLASSROOM_KEY, "").encode(), b"teacher", hashlib.sha256).hexdigest()

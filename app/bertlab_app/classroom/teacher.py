@@ -28,11 +28,7 @@ def is_presenting() -> bool:
 
 
 def check_teacher() -> None:
-    """Raise an error if this session is not the teacher's.
-
-    Raises:
-        BertlabError: this session has not sent the teacher's key.
-    """
+    """Raise an error if this session is not the teacher's."""
     if not roles.is_teacher():
         raise BertlabError("class-needs-key")
 

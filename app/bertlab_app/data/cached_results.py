@@ -26,19 +26,7 @@ NUM_CACHED = {"attention": 2, "neuron": 2, "sentence_vectors": 8, "xray": 16}
 
 
 def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable | None = None, **options):
-    """Return the cached result of `Session.METHOD(*values, **options)`; `calls.call_session` adds the code.
-
-    Args:
-        checkpoint: the checkpoint to open.
-        method: the name of the method.
-        values: its positional arguments.
-        progress: wraps the sequence of the parts of the computation, as `frame.progress_bar` does; parts whose result
-            is cached are left out. Methods without progress ignore it.
-        options: its keyword arguments.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or the method raises an error.
-    """
+    """Return the cached result of `Session.METHOD(*values, **options)`; `calls.call_session` adds the code."""
     # the first argument of `intervene` and `head_effects` is the task type
     texts = values[1:] if method in ("intervene", "head_effects") else values
     record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
@@ -82,17 +70,7 @@ def pack_attention(
 def view_checkpoints(
     checkpoints: tuple[CheckpointKey, ...], text: str, top_k: int, originals: tuple[str, ...]
 ) -> tuple[ModelView, ...]:
-    """Compute the tokens, attention and candidates of several checkpoints for one sentence. Each result is cached.
-
-    Args:
-        checkpoints: the checkpoints.
-        text: the sentence.
-        top_k: how many candidates to compute for each [MASK].
-        originals: the words that were replaced by [MASK], in text order.
-
-    Raises:
-        BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises an error.
-    """
+    """Compute the tokens, attention and candidates of several checkpoints for one sentence. Each result is cached."""
     record_request(checkpoints[0], text)
     return tuple(_view_cached(checkpoint, text, top_k, originals) for checkpoint in checkpoints)
 
@@ -110,11 +88,7 @@ def compare_checkpoints(
     other: str | None = None,
     other_pair: str | None = None,
 ) -> Comparison:
-    """Return the cached result of `explore.compare.compare`, which takes sessions instead of checkpoints.
-
-    Raises:
-        BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises an error.
-    """
+    """Return the cached result of `explore.compare.compare`, which takes sessions instead of checkpoints."""
     record_request(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
     return _compare_cached(first, second, text, pair, other, other_pair)
 

@@ -16,20 +16,7 @@ from bertlab_app.data.sessions import CheckpointKey, open_session
 def render_bertviz(
     checkpoint: CheckpointKey, first: str, second: str | None, view: str, layer: int, head: int, lang: str
 ) -> str:
-    """Render the HTML page of one of bertviz's views for one input.
-
-    Args:
-        checkpoint: the checkpoint.
-        first: the text.
-        second: the second text; None if there is no second text.
-        view: "head", "model" or "neuron".
-        layer: the layer that is shown initially.
-        head: the head that is shown initially.
-        lang: the language of the HTML page.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or the input is empty or too long for the model or this view.
-    """
+    """Render the HTML page of one of bertviz's views for one input."""
     if view == "neuron":
         vectors = compute(checkpoint, "head_vectors", first, second)
         return bertviz_view.neuron_view_html(vectors, layer=layer, head=head, lang=lang)

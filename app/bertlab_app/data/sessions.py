@@ -26,21 +26,12 @@ AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suit
 class CheckpointKey:
     """The identity of a checkpoint, used as a cache key."""
 
-    source: str
-    """Its directory or hub id."""
-    modified_at: float
-    """When its files were last changed, in seconds since 1970; 0 for a hub id."""
+    source: str  # its directory or hub id
+    modified_at: float  # when its files were last changed, in seconds since 1970; 0 for a hub id
 
 
 def find_checkpoint(name: str) -> CheckpointKey:
-    """Find a checkpoint without opening it.
-
-    Args:
-        name: the name of a shipped checkpoint, a directory, or a hub id.
-
-    Raises:
-        CheckpointError: visitors are not allowed to open it.
-    """
+    """Find a checkpoint without opening it."""
     access.check_checkpoint(name)
     path = Path(os.path.expanduser(bertlab.find_shipped_checkpoints().get(name, name)))
     files = [
@@ -60,15 +51,7 @@ def loadable_name(checkpoint: CheckpointKey) -> str:
 
 
 def select_checkpoint(command: str, language: str = DEFAULT) -> CheckpointKey:
-    """Select the shipped checkpoint that suits a command best.
-
-    Args:
-        command: the name of a command such as "fill-mask", as in `bertlab.default_checkpoint`.
-        language: the preferred language. If no checkpoint for this language is shipped, an English one is selected.
-
-    Raises:
-        CheckpointError: no shipped checkpoint supports the command.
-    """
+    """Select the shipped checkpoint that suits a command best."""
     return find_checkpoint(str(bertlab.default_checkpoint(command, language)))
 
 
@@ -84,29 +67,14 @@ def read_modification_time(file: Path) -> float:
 # each checkpoint once.
 @st.cache_resource(max_entries=8, show_spinner=False)
 def open_session(checkpoint: CheckpointKey) -> Session:
-    """Open a checkpoint. All users share the session.
-
-    Raises:
-        CheckpointError: the checkpoint is missing, damaged, or has an unsupported architecture.
-    """
+    """Open a checkpoint. All users share the session."""
     # All users share the cores. With one core per forward pass, the sum of the users' waiting times is shortest.
     torch.set_num_threads(1)
     return bertlab.load(checkpoint.source)
 
 
 def read_description(name: str) -> tuple[ModelConfig, dict]:
-    """Read the configuration and the `bertlab.json` of a shipped checkpoint, but not its weights.
-
-    Args:
-        name: the name of the checkpoint.
-
-    Returns:
-        The configuration, and the contents of `bertlab.json`; {} if that file is missing or damaged.
-
-    Raises:
-        CheckpointError: the configuration is missing or damaged.
-        KeyError: no shipped checkpoint has this name.
-    """
+    """Read the configuration and the `bertlab.json` of a shipped checkpoint, but not its weights."""
     path = Path(bertlab.find_shipped_checkpoints()[name])
     try:
         record = json.loads((path / "bertlab.json").read_text(encoding="utf-8"))
@@ -116,11 +84,7 @@ def read_description(name: str) -> tuple[ModelConfig, dict]:
 
 
 def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
-    """Count the tokens of a text of any length, without special tokens.
-
-    Raises:
-        CheckpointError: the checkpoint cannot be opened.
-    """
+    """Count the tokens of a text of any length, without special tokens."""
     return len(open_session(checkpoint).tokenizer.encode_ids([text])[0])
 
 
@@ -132,16 +96,7 @@ def record_request(checkpoint: CheckpointKey, *texts: str | None, other: Checkpo
 def describe_request(
     checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None
 ) -> dict[str, str]:
-    """Describe a request by its checkpoints and texts.
-
-    Args:
-        checkpoint: the checkpoint.
-        texts: the texts; None and "" are left out.
-        other: the second checkpoint of a comparison; None if only one checkpoint is used.
-
-    Returns:
-        {name of a column: its value}. The saved files of a figure contain these columns.
-    """
+    """Describe a request by its checkpoints and texts."""
     names = {"checkpoint": loadable_name(checkpoint)}
     if other is not None and other != checkpoint:
         names["second_checkpoint"] = loadable_name(other)

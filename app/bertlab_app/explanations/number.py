@@ -9,9 +9,6 @@ ARXIV = "https://arxiv.org/abs/"  # followed by the arXiv id of a paper
 class Number:
     """The formula and the source of a value that the app shows."""
 
-    formula: str
-    """The formula that computes the value, in KaTeX."""
-    source: str
-    """The source that defines the value: a paper and its section, a web page, or code."""
-    link: str
-    """The URL of the source."""
+    formula: str  # the formula that computes the value, in KaTeX
+    source: str  # the source that defines the value: a paper and its section, a web page, or code
+    link: str  # the URL of the source

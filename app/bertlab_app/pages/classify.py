@@ -22,13 +22,6 @@ def second_text_field(num_texts: int | None, example: str) -> str:
 
     If the checkpoint was trained on single texts, the field is hidden until the user clicks a button or a link contains
     a second text. From then on it stays visible, even when it is empty.
-
-    Args:
-        num_texts: the number of texts that the checkpoint was trained on, 1 or 2; None if unknown.
-        example: the default text.
-
-    Returns:
-        The text; "" if the field is hidden.
     """
     if num_texts == 1:
         shows_field = "1" if url.recall(SECOND_TEXT) else url.recall(SHOWS_SECOND_TEXT)
@@ -46,16 +39,7 @@ def second_text_field(num_texts: int | None, example: str) -> str:
 
 
 def show_prediction(checkpoint: sessions.CheckpointKey, text: str, second_text: str) -> None:
-    """Show the prediction for a text or text pair, and the effect of every word on it.
-
-    Args:
-        checkpoint: the checkpoint.
-        text: the text.
-        second_text: the second text of a pair; "" for none.
-
-    Raises:
-        BertlabError: any error that `Session.classify` and `Session.word_effects` raise.
-    """
+    """Show the prediction for a text or text pair, and the effect of every word on it."""
     texts = (text, second_text or None)
     classification = calls.call_session(checkpoint, "classify", *texts)
     prediction = classification.result

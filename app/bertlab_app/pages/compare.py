@@ -11,17 +11,7 @@ import bertlab
 
 
 def choose_checkpoint(container, label: str, key: str, default: str) -> sessions.CheckpointKey:
-    """Let the user choose a checkpoint to compare.
-
-    Args:
-        container: the column in which the field is drawn.
-        label: the label of the field.
-        key: the name of the field in the address.
-        default: the name of the checkpoint that is initially selected.
-
-    Raises:
-        CheckpointError: visitors are not allowed to open the checkpoint or, with "auto", no checkpoint is shipped.
-    """
+    """Let the user choose a checkpoint to compare."""
     checkpoint_name = url_fields.text(
         container.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()],
         accept_new_options=True, help=t("checkpoint-help"),
@@ -32,14 +22,7 @@ def choose_checkpoint(container, label: str, key: str, default: str) -> sessions
 
 
 def compare_two(comparison_kind: str) -> None:
-    """Draw the fields and the figures of two checkpoints or two texts.
-
-    Args:
-        comparison_kind: "checkpoints" or "inputs".
-
-    Raises:
-        BertlabError: a checkpoint cannot be opened.
-    """
+    """Draw the fields and the figures of two checkpoints or two texts."""
     second_texts = None
     if comparison_kind == "checkpoints":
         left, right = st.columns(2)

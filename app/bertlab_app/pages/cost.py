@@ -19,11 +19,7 @@ GROWTH_QUANTITIES = {"flop": "cost-training-flop", "training-memory": "cost-trai
 
 
 def show_largest_part(amounts: Mapping[str, float]) -> None:
-    """Name the largest part of a cost in a sentence.
-
-    Args:
-        amounts: {part: amount}.
-    """
+    """Name the largest part of a cost in a sentence."""
     display.sentence(sentences.parts(amounts, cost_views.name_part(max(amounts, key=amounts.get), language())))
 
 

@@ -19,11 +19,7 @@ def fill_fields(first: str, second: str) -> None:
 
 
 def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
-    """Show the probability that B follows A or, with the objective SOP, that both are in the right order.
-
-    Raises:
-        BertlabError: any error that `Session.next_sentence` raises.
-    """
+    """Show the probability that B follows A or, with the objective SOP, that both are in the right order."""
     prediction = calls.call_session(checkpoint, "next_sentence", first, second)
     answer = prediction.result
     labels = (t(f"next-sentence-yes-{answer.objective}"), t(f"next-sentence-no-{answer.objective}"))

@@ -24,11 +24,7 @@ def make_lines_expression(lines: sentences_input.Lines) -> calls.Expression:
 
 
 def show_vectors(lines: sentences_input.Lines) -> None:
-    """Compute the vectors of at least two lines, and show them.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or a line has no tokens.
-    """
+    """Compute the vectors of at least two lines, and show them."""
     checkpoint = selection.open_checkpoint("embed", *lines.texts[:LANGUAGE_SAMPLE])
     if len(set(lines.texts)) == 1:
         frame.note(t("sentences-all-equal", count=len(lines.texts)))

@@ -67,11 +67,7 @@ def draw_card(name: str) -> None:
 
 
 def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedText) -> None:
-    """Show the most probable tokens of the first mask, and a link to the page Fill mask.
-
-    Raises:
-        BertlabError: any error that `Session.fill_mask` raises.
-    """
+    """Show the most probable tokens of the first mask, and a link to the page Fill mask."""
     if MASK not in masked_input.masked_text:
         frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
         return
@@ -87,11 +83,7 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
 
 
 def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Draw the heads of the layer with the attention weight that stands out most, and state this weight.
-
-    Raises:
-        BertlabError: any error that `Session.attention` raises.
-    """
+    """Draw the heads of the layer with the attention weight that stands out most, and state this weight."""
     attention = cached_results.compute(checkpoint, "attention", text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))

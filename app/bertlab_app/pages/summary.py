@@ -67,16 +67,7 @@ def draw_reference(summary: Summary) -> None:
 
 
 def show_summary(document: str, count: int, options: dict[str, float]) -> None:
-    """Summarise a text of at least two sentences, and show the result.
-
-    Args:
-        document: the text.
-        count: the maximum number of sentences of the summary.
-        options: further keyword arguments of `Session.summary`.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened.
-    """
+    """Summarise a text of at least two sentences, and show the result."""
     checkpoint = selection.open_checkpoint("embed", document)
     text, progress = calls.assign("document", document), frame.progress_bar(st.empty(), "summary-progress")
     summary_call = calls.assign("summary", calls.call_session(

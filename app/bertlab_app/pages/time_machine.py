@@ -28,11 +28,6 @@ def show_timeline(run: Path, first: str, second: str) -> None:
     """Compute the predictions of every snapshot for the texts, with a progress bar, and draw the timeline.
 
     An error, such as a text that is too long, is shown on the page.
-
-    Args:
-        run: the directory of the training run.
-        first: sentence A.
-        second: sentence B; "" for none.
     """
     container, start_time = st.empty(), time.monotonic()
 

@@ -80,11 +80,7 @@ def show_settings_table(settings: dict[str, list]) -> None:
 
 
 def format_held_out_metric(rows: list[dict]) -> str:
-    """Format the latest metric on held-out text with its name; a dash if the log has no such metric.
-
-    Args:
-        rows: the log of a run.
-    """
+    """Format the latest metric on held-out text with its name; a dash if the log has no such metric."""
     if (latest := curves.find_main_held_out_value(rows)) is None:
         return "–"
     metric, value = latest
@@ -97,11 +93,7 @@ def translate_metric(metric: str) -> str:
 
 
 def read_thinned_log(run: Path) -> calls.Expression:
-    """Read the log of a run, reduced with `history.thin_log` to the rows that the curves on the page need.
-
-    Raises:
-        DataError: the log is damaged.
-    """
+    """Read the log of a run, reduced with `history.thin_log` to the rows that the curves on the page need."""
     log = calls.call_function(history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_log)
     return calls.call_function(history.thin_log, log, compute_with=lambda _: training_runs.read_thinned_log(run))
 

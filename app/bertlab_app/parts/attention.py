@@ -23,11 +23,7 @@ ROLLOUT_MARGIN, ROLLOUT_TOKEN_WIDTH = 80, 14  # pixels for the names of the toke
 
 
 def open_with_most_striking_head(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Open the page with the head and token of the most striking weight, unless the link or user has set others.
-
-    Raises:
-        BertlabError: any error that `Session.attention` raises.
-    """
+    """Open the page with the head and token of the most striking weight, unless the link or user has set others."""
     summary = cached_results.find_most_striking_weight(checkpoint, *texts)
     heads = [summary.head] if sessions.open_session(checkpoint).config.num_heads > 1 else None
     selection = {"layer": summary.layer, "head": summary.head, "heads": heads}
@@ -36,13 +32,7 @@ def open_with_most_striking_head(checkpoint: sessions.CheckpointKey, texts: tupl
 
 
 def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) -> None:
-    """Show the largest weight among the chosen heads and visible tokens of the attention canvas, as a sentence.
-
-    Args:
-        attention: the attention of every head.
-        state: the state of the canvas. Invalid values are replaced by the same rules as on the canvas.
-        opens_as_grid: whether the view "auto" is the grid, as it is for a long input.
-    """
+    """Show the largest weight among the chosen heads and visible tokens of the attention canvas, as a sentence."""
     num_layers, num_heads = attention.probs_LNTT.shape[:2]
     layer, head = _clamp(state["layer"], num_layers), _clamp(state["head"], num_heads)
     shows_one_head = state["view"] in ("grid", "matrix") or (state["view"] != "lines" and opens_as_grid)
@@ -64,13 +54,7 @@ def show_sentence(attention: AttentionMap, state: dict, *, opens_as_grid: bool) 
 
 
 def show_pattern(config: ModelConfig, layer: int, num_tokens: int) -> None:
-    """Say in a caption to which tokens a layer attends, if its attention is limited to some of them.
-
-    Args:
-        config: the configuration of the model.
-        layer: the layer. An invalid number is replaced by the same rule as on the canvas.
-        num_tokens: the number of tokens of the input.
-    """
+    """Say in a caption to which tokens a layer attends, if its attention is limited to some of them."""
     layer = _clamp(layer, config.num_layers)
     match config.sparse:
         case WindowAttention(windows=windows):
@@ -100,18 +84,7 @@ def choose_position(tokens: tuple[TokenRow, ...]) -> int:
 def draw_block(
     checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None], layer: int, head: int, position: int
 ) -> None:
-    """Draw the steps of a layer after the softmax, and how much each layer adds to the vector of the token.
-
-    Args:
-        checkpoint: the checkpoint.
-        texts: sentences A and B; None stands for no sentence B.
-        layer: the layer, from 0.
-        head: the head whose output is the first step, from 0.
-        position: the position of the token.
-
-    Raises:
-        BertlabError: any error that `Session.block` raises.
-    """
+    """Draw the steps of a layer after the softmax, and how much each layer adds to the vector of the token."""
     block_map = calls.call_session(checkpoint, "block", *texts, layer=layer, head=head, position=position)
     token = escape_html(token_labels(block_map.result.tokens)[position])
     st.subheader(t("attention-block", layer=layer), anchor=False)
@@ -130,15 +103,7 @@ def draw_block(
 
 
 def draw_rollout(checkpoint: sessions.CheckpointKey, texts: tuple[str, str | None]) -> None:
-    """Draw the rollout of one token: how much of its hidden state after each layer comes from each input token.
-
-    Args:
-        checkpoint: the checkpoint.
-        texts: sentences A and B; None stands for no sentence B.
-
-    Raises:
-        BertlabError: any error that `Session.rollout` raises.
-    """
+    """Draw the rollout of one token: how much of its hidden state after each layer comes from each input token."""
     rollout = calls.call_session(checkpoint, "rollout", *texts)
     tokens = token_labels(rollout.result.tokens)
     default_position = min(cached_results.find_most_striking_weight(checkpoint, *texts).query, len(tokens) - 1)
@@ -170,10 +135,7 @@ def _write_sentence(tokens: tuple[TokenRow, ...], summary: AttentionSummary) -> 
 
 
 def _list_visible_positions(tokens: tuple[TokenRow, ...], sentence: str, *, hide: bool) -> list[int]:
-    """List the positions that the canvas shows, of one sentence ("a" or "b") or of both ("").
-
-    `hide` leaves out the special tokens.
-    """
+    """List the positions that the canvas shows, of one sentence ("a" or "b") or of both ("")."""
     has_pair = any(row.segment for row in tokens)
     return [
         row.position

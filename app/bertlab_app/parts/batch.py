@@ -1,7 +1,7 @@
 """The panel that predicts many texts at once: paste them, view the predictions, download them.
 
-Visitors who may start jobs on whole files upload a file in the panel of the module `files`. All other visitors find
-an upload field in this panel.
+Visitors who may start jobs on whole files upload a file in the panel of the module `files`. All other visitors find an
+upload field in this panel.
 """
 
 import csv
@@ -30,13 +30,7 @@ TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability"
 
 
 def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: bool = False) -> None:
-    """Draw the panel, which stands at the bottom of a page.
-
-    Args:
-        checkpoint: the checkpoint that predicts.
-        command: "classify", "next-sentence" or "tag".
-        is_open: whether the panel is open at first.
-    """
+    """Draw the panel, which stands at the bottom of a page."""
     with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
         left, right = (st, None) if files.may_start_jobs() else st.columns(2)
         pasted_text = url_fields.text(
@@ -91,11 +85,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
 
 
 def _read_upload(upload) -> Rows:
-    """Read the rows of an uploaded file.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
+    """Read the rows of an uploaded file."""
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
         return read_file(path, UPLOAD_LIMITS)
 
@@ -121,7 +111,6 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
 
 
 def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
-    """Return the input as rows: all columns of a table, or one column with the pasted lines."""
     if table:
         return [{column: format_cell(row.get(column)) for column in table.columns} for row in table.rows]
     return [{"text": text} for text, _ in texts]

@@ -27,17 +27,7 @@ def compare_inputs(
     texts: tuple[str, str],
     second_texts: tuple[str, str] | None,
 ) -> calls.Expression:
-    """Compare two checkpoints on the same input, or one checkpoint on two inputs.
-
-    Args:
-        first: the first checkpoint.
-        second: the second checkpoint; it may be the same as the first.
-        texts: sentences A and B of the first input; "" stands for no sentence B.
-        second_texts: sentences A and B of the second input; None if the second checkpoint also reads `texts`.
-
-    Raises:
-        BertlabError: any error that `explore.compare.compare` raises.
-    """
+    """Compare two checkpoints on the same input, or one checkpoint on two inputs."""
     # `cached_results.compare_checkpoints`, the cached version of `compare`, takes checkpoints instead of sessions
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.loadable_name(second)!r})",))
@@ -47,12 +37,7 @@ def compare_inputs(
 
 
 def show_alignment(comparison: Comparison, *, compares_texts: bool) -> None:
-    """Show notes about the compared units: whether they are words instead of tokens, and how many are left out.
-
-    Args:
-        comparison: the result of `compare_inputs`.
-        compares_texts: True if two texts are compared, False if two checkpoints are compared.
-    """
+    """Show notes about the compared units: whether they are words instead of tokens, and how many are left out."""
     if comparison.unit_kind == "words":
         frame.note(t("compare-by-word"))
         _list_words_split_differently(comparison)
@@ -86,10 +71,6 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
     """Draw how much every head differs, and how the attention of one head differs.
 
     The user chooses this head in two fields; by default, it is the head that differs most.
-
-    Args:
-        comparison: the result of `compare_inputs`.
-        config: the configuration of the first model.
     """
     result = comparison.result
     if not result.has_comparable_heads:
@@ -138,11 +119,7 @@ def draw_layers(comparison: calls.Expression) -> None:
 
 
 def _choose_head(customdata: list) -> None:
-    """Set the fields of the layer and the head to the clicked head.
-
-    Args:
-        customdata: the data of the clicked point: the layer, the head, and possibly further values.
-    """
+    """Set the fields of the layer and the head to the clicked head."""
     fields.set_layer_and_head(*customdata[:2], "compare.")
 
 
@@ -154,17 +131,6 @@ def _draw_figure(
     on_click: Callable[[list], None] | None = None,
     **options,
 ) -> None:
-    """Draw a figure of the comparison. For short texts, the CSV file also contains values that the figure leaves out.
-
-    Args:
-        key: the key of the figure.
-        function: a function of `views.differences`. The function of the same name in `views.columns` makes the columns
-            of the CSV file.
-        comparison: the result of `compare_inputs`.
-        values: the positional arguments of both functions after the comparison.
-        on_click: called with the `customdata` of the clicked point.
-        options: the keyword arguments of `function`.
-    """
     result = comparison.result
     # all token pairs of a long text would slow the page down
     data = getattr(columns, function.__name__)(result, *values) if len(result.units) <= MAX_SAVED_TOKENS else None

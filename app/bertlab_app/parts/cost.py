@@ -32,11 +32,7 @@ THIS_MACHINE = "here"  # the option of the device field that stands for this mac
 
 
 def choose_workload() -> calls.Expression:
-    """Draw the fields of a workload and return the `Workload`, with the code that makes it.
-
-    Raises:
-        BertlabError: the sizes do not fit together.
-    """
+    """Draw the fields of a workload and return the `Workload`, with the code that makes it."""
     presets = [DEFAULT_PRESET, *(name for name in PRESETS if name != DEFAULT_PRESET)]
     name = url_fields.choice(
         st.segmented_control, t("cost-preset"), presets, key="preset", required=True, help=t("cost-preset-help")
@@ -93,12 +89,7 @@ def choose_lengths(tokens: int) -> tuple[int, ...]:
 
 
 def show_runs(cost: Cost, this_machine: machine.Machine) -> None:
-    """Draw the fields of a training run, and the table of its time and price on this machine and on each GPU.
-
-    Args:
-        cost: the cost of one step of the training run.
-        this_machine: the machine that runs the app.
-    """
+    """Draw the fields of a training run, and the table of its time and price on this machine and on each GPU."""
     with st.container(horizontal=True):
         steps = url_fields.number(
             st.number_input, t("cost-steps"), 1, MAX_STEPS, 100_000, key="cost.steps", name="run-steps",
@@ -146,34 +137,19 @@ def show_runs(cost: Cost, this_machine: machine.Machine) -> None:
 
 
 def _show_sources(links: dict[str, str]) -> None:
-    """Show the sources of a table.
-
-    Args:
-        links: {name of a source: its address}.
-    """
     line = " · ".join(f"[{name}]({link})" for name, link in links.items())
     st.caption(f"{t('number-source')}: {line}")
 
 
 def estimate_own_share(workload: Workload, this_machine: machine.Machine) -> float:
-    """Estimate the share of its measured peak FLOP/s that this machine reaches.
-
-    Args:
-        workload: the training step.
-        this_machine: the machine that runs the app.
-    """
+    """Estimate the share of its measured peak FLOP/s that this machine reaches."""
     if this_machine.device == "gpu":
         return GPU_SHARE
     return estimate_cpu_share(workload.model.hidden_size, workload.precision)
 
 
 def show_measurement(workload: Workload, this_machine: machine.Machine) -> None:
-    """Draw the button that measures training steps on this machine, and the last measurement of this workload.
-
-    Args:
-        workload: the training step.
-        this_machine: the machine that runs the app.
-    """
+    """Draw the button that measures training steps on this machine, and the last measurement of this workload."""
     st.caption(t("cost-measure-lead", steps=machine.NUM_MEASURED_STEPS))
     measurements = st.session_state.setdefault("cost.measured", {})  # workload -> its comparison with the estimate
     if st.button(t("cost-measure-button"), icon=":material/timer:"):
@@ -222,7 +198,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 @st.cache_data(show_spinner=False)
 def _compute_batches() -> dict[str, list[str]]:
-    """Compute the table of the largest batches that fit into a GPU. The table is always the same, so it is cached."""
+    """Compute the table of the largest batches that fit into a GPU."""
     rows = published.BATCHES
     memory_sizes = [compute_training_memory(row.make_workload("float32")).total for row in rows]
     return {

@@ -23,19 +23,7 @@ from bertlab_app.parts.evaluation_source import Source
 def draw_start_button(
     checkpoint: sessions.CheckpointKey, source: Source, task: str, columns: tuple, max_rows: int, total: int
 ) -> bool:
-    """Draw the button that starts the evaluation. Example rows are evaluated immediately, so they have no button.
-
-    Args:
-        checkpoint: the checkpoint to evaluate.
-        source: where the rows come from.
-        task: the result of `evaluation_source.choose_task`.
-        columns: the result of `evaluation_source.choose_columns`.
-        max_rows: the maximum number of rows to evaluate.
-        total: the number of rows of the source.
-
-    Returns:
-        Whether this evaluation was started: by a click on the button, or by a link that was copied after such a click.
-    """
+    """Draw the button that starts the evaluation. Example rows are evaluated immediately, so they have no button."""
     if source.is_example:
         return True
     name = sessions.loadable_name(checkpoint)
@@ -55,17 +43,7 @@ def draw_start_button(
 
 
 def read_rows(checkpoint: sessions.CheckpointKey, loaded: Checkpoint, source: Source, task: str) -> calls.Expression:
-    """Read the rows of a source, and return them with the Python code that reads them, which the page shows.
-
-    Args:
-        checkpoint: the checkpoint to evaluate.
-        loaded: the same checkpoint, opened.
-        source: where the rows come from.
-        task: the result of `evaluation_source.choose_task`.
-
-    Raises:
-        DataError: the rows cannot be read, or visitors from other computers are not allowed to open this path.
-    """
+    """Read the rows of a source, and return them with the Python code that reads them, which the page shows."""
 
     # `name` is the path in the Python code that the page shows; `labelled_rows` needs the path that the user typed
     def read_source(name: str, spec: TaskSpec, split: str, **options: InvalidRowAction) -> AnalysisRows:
@@ -88,20 +66,7 @@ def evaluate(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
     columns: tuple[tuple[str, ...], str], max_rows: int,
 ) -> calls.Expression:  # fmt: skip
-    """Evaluate a checkpoint on rows. Return the `ErrorAnalysis` with the Python code that computes it.
-
-    Args:
-        checkpoint: the checkpoint.
-        loaded: the same checkpoint, opened.
-        rows: the result of `read_rows` for `source`.
-        source: where the rows come from.
-        task: the result of `evaluation_source.choose_task`.
-        columns: the result of `evaluation_source.choose_columns`.
-        max_rows: the maximum number of rows.
-
-    Raises:
-        BertlabError: the checkpoint does not fit the rows.
-    """
+    """Evaluate a checkpoint on rows. Return the `ErrorAnalysis` with the Python code that computes it."""
 
     def analyse(
         loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, max_rows: int, **options: InvalidRowAction

@@ -52,7 +52,6 @@ def describe_coverage(analysis: ErrorAnalysis) -> str:
 
 
 def _show_invalid_rows(errors: Sequence[str]) -> None:
-    """Show the error of the first invalid row in a note, and the errors of further rows in a list below it."""
     count = len(errors)
     if count == 1:
         frame.note(t("evaluation-invalid-row", first=errors[0]))
@@ -71,18 +70,14 @@ def list_explanation_keys(metrics: Collection[str]) -> list[str]:
 
 
 def draw_chart(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the chart that fits the task type.
-
-    Returns:
-        The indices of the rows that the user selected in the chart; None for all rows.
-    """
+    """Draw the chart that fits the task type."""
     if analysis.result.confusion:
         return _draw_confusion_matrix(checkpoint, analysis)
     return (_draw_groups if analysis.result.groups else _draw_values)(checkpoint, analysis)
 
 
 def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the confusion matrix, with a field to choose a cell. Return the indices of the rows in that cell."""
+    """Draw the confusion matrix, with a field to choose a cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
     st.caption(t("evaluation-confusion-lead" if confusion.counts_rows else "evaluation-confusion-entities-lead"))
@@ -134,7 +129,7 @@ def _make_origin_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnal
 
 
 def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the metrics of each group of questions. Return the indices of the rows in the group that the user chose."""
+    """Draw the metrics of each group of questions."""
     st.subheader(t("evaluation-groups"), anchor=False)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
     criterion = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
@@ -162,7 +157,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
 
 
 def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the labels and predictions of a regression. Return a list with the index of the row that the user chose."""
+    """Draw the labels and predictions of a regression."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
@@ -195,13 +190,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
 
 
 def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, selected: Sequence[int] | None) -> None:
-    """List the hardest of the selected rows, each with a button that opens it in Attention, and offer a CSV file.
-
-    Args:
-        checkpoint: the checkpoint that was evaluated.
-        analysis: the result of the evaluation.
-        selected: the result of `draw_chart`.
-    """
+    """List the hardest of the selected rows, each with a button that opens it in Attention, and offer a CSV file."""
     hardest = analysis.sort_by_difficulty(selected)
     st.subheader(t("evaluation-hardest" if selected is None else "evaluation-selected"), anchor=False)
     id = "evaluation-hardest-count" if len(hardest) > MAX_EXAMPLES else "evaluation-hardest-count-all"
@@ -229,7 +218,6 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
 
 
 def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: ScoredRow, separator: str) -> None:
-    """Open the texts of a scored row on the Attention page."""
     task_type = get_finetune_type(kind)
     predict = partial(cached_results.compute, checkpoint, task_type.command)
     selection.open_attention_page(checkpoint, *task_type.choose_attention_texts(row, separator, predict))

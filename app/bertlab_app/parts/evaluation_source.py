@@ -34,14 +34,10 @@ LABEL_NAMES = ("label", "labels", "target", "class", "score", "ner_tags", "tags"
 class Source:
     """Where the labelled rows come from."""
 
-    name: str
-    """A path, or the name of the file that was pasted or uploaded."""
-    split: str
-    """The split to read if the path is a directory."""
-    content: bytes | None = None
-    """The pasted or uploaded content; None for a path."""
-    content_hash: str = ""
-    """A hash of the content; "" for a path."""
+    name: str  # a path, or the name of the file that was pasted or uploaded
+    split: str  # the split to read if the path is a directory
+    content: bytes | None = None  # the pasted or uploaded content; None for a path
+    content_hash: str = ""  # a hash of the content; "" for a path
     invalid_row_action: InvalidRowAction = "skip"
     """What to do about an invalid row: leave it out and report it, or stop with its error."""
     is_example: bool = False
@@ -65,27 +61,14 @@ def choose_command() -> str:
 
 
 def choose_task(loaded: Checkpoint) -> str:
-    """Let the user choose the task whose metrics are computed.
-
-    Returns:
-        The name of a task, or "" for the task that the checkpoint was fine-tuned on.
-    """
+    """Let the user choose the task whose metrics are computed."""
     types = {task_type.name for task_type in list_finetune_types() if task_type.head in loaded.heads}
     names = {"": t("evaluation-task-own")} | {name: name for name, spec in TASKS.items() if spec.kind in types}
     return fields.choice(st.selectbox, t("evaluation-task"), names, "task", help=t("evaluation-task-help"))
 
 
 def choose_source(spec: TaskSpec, labels: Sequence[str], model_language: str) -> Source | None:
-    """Let the user choose the rows, and what happens to invalid rows.
-
-    Args:
-        spec: the task.
-        labels: the labels of the checkpoint.
-        model_language: the language of the checkpoint.
-
-    Returns:
-        The source of the rows; None while there are no rows.
-    """
+    """Let the user choose the rows, and what happens to invalid rows."""
     source = _choose_rows(spec, generate_rows(spec, labels, model_language))
     if source is None or source.is_example:
         return source
@@ -125,7 +108,6 @@ def _choose_rows(spec: TaskSpec, example_rows: Sequence[dict]) -> Source | None:
 
 
 def _guess_suffix(pasted_text: str, spec: TaskSpec) -> str:
-    """Guess the file suffix of pasted rows. A table copied from a spreadsheet has tabs."""
     pasted_text = pasted_text.lstrip("\n")
     if pasted_text.lstrip()[:1] in ("{", "["):
         return ".json" if get_finetune_type(spec.kind).reads_windows else ".jsonl"  # SQuAD is one object
@@ -133,16 +115,11 @@ def _guess_suffix(pasted_text: str, spec: TaskSpec) -> str:
 
 
 def _make_source(name: str, content: bytes) -> Source:
-    """Return the source of pasted or uploaded content."""
     return Source(name, "validation", content, hashlib.blake2s(content).hexdigest())
 
 
 def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...], str]:
-    """Let the user choose the text columns and the label column. The defaults are the task's columns, or a guess.
-
-    Returns:
-        (text columns, label column), where () and "" stand for the columns that the task itself specifies.
-    """
+    """Let the user choose the text columns and the label column. The defaults are the task's columns, or a guess."""
     task_type = get_finetune_type(spec.kind)
     if task_type.has_fixed_columns:
         return (), ""
@@ -167,13 +144,7 @@ def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...],
 
 
 def show_sample_rows(spec: TaskSpec, labels: Sequence[str], model_language: str) -> None:
-    """Explain the format of the rows, with a few sample rows and a button that puts them into the field for pasting.
-
-    Args:
-        spec: the task.
-        labels: the labels of the checkpoint.
-        model_language: the language of the checkpoint.
-    """
+    """Explain the format of the rows, with a few sample rows and a button that puts them into the field for pasting."""
     frame.note(t(f"evaluation-format-{spec.kind}"))
     rows = format_sample_rows(spec, labels, model_language)
     st.code(rows, language=None, wrap_lines=True)

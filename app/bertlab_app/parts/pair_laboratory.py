@@ -34,11 +34,7 @@ def shuffle_words(text: str) -> str:
 
 
 def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
-    """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention.
-
-    Raises:
-        BertlabError: any error that `Session.pair_attention` raises.
-    """
+    """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention."""
     st.subheader(t("next-sentence-attention"), anchor=False)
     attention_call = calls.call_session(checkpoint, "pair_attention", first, second)
     attention = attention_call.result
@@ -65,11 +61,7 @@ def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) 
 
 
 def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Examples) -> None:
-    """Draw fields for several candidates of sentence B, and rank them.
-
-    Raises:
-        BertlabError: any error that `Session.rank_next_sentences` raises.
-    """
+    """Draw fields for several candidates of sentence B, and rank them."""
     pairs = examples.next_sentence_pairs
     defaults = [pairs[name][1] for name in ("follow", "near", "other")]
     defaults += [shuffle_words(defaults[0]), ""]
@@ -89,11 +81,7 @@ def draw_candidates(checkpoint: sessions.CheckpointKey, first: str, examples: Ex
 
 
 def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
-    """Predict the fixed test pairs, and show all predictions and how many are correct for each kind of pair.
-
-    Raises:
-        BertlabError: any error that `Session.predict_test_pairs` raises.
-    """
+    """Predict the fixed test pairs, and show all predictions and how many are correct for each kind of pair."""
     with st.spinner(t("next-sentence-test-pairs-progress")):
         test_pairs = calls.call_session(checkpoint, "predict_test_pairs")
     results = test_pairs.result
@@ -119,11 +107,7 @@ def draw_test_pairs(checkpoint: sessions.CheckpointKey) -> None:
 
 
 def _open_pair(values: dict[str, str]) -> None:
-    """Put a pair into the fields of the view "pair", and show this view.
-
-    Args:
-        values: {state key: value}, for both sentences and the view.
-    """
+    """Put a pair into the fields of the view "pair", and show this view."""
     for name, value in values.items():
         st.session_state[name] = value
         url.store(name, value)

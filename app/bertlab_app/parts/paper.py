@@ -99,11 +99,6 @@ def show_open_button(task: PaperTask, own_results: Sequence[OwnResult], page: Pa
     """Draw the button that opens the example of a task on the page that answers it.
 
     If there is no checkpoint for the task, a line with the command that trains one is shown instead of the button.
-
-    Args:
-        task: the task.
-        own_results: our results; their checkpoints can be opened.
-        page: the page that answers the examples of the task.
     """
     same_task_results = [result for result in own_results if result.task == task.name and result.source]
     similar_task = ANSWERED_BY.get(task.name)
@@ -176,11 +171,7 @@ def show_averages() -> None:
 
 
 def show_korean_tasks(own_results: Sequence[OwnResult]) -> None:
-    """Show the published results of Korean and multilingual BERTs on Korean tasks, and our best ones in the first row.
-
-    Args:
-        own_results: our results on all tasks.
-    """
+    """Show the published results of Korean and multilingual BERTs on Korean tasks, with our best ones first."""
     best_results = {measure.name: _find_best(measure, own_results) for measure in KOREAN_MEASURES}
     sources = {address: name for name, address in KOREAN_SOURCES.items()}
     names = [t("paper-ours"), *(f"{row.title} ({sources[row.source]})" for row in PUBLISHED_KOREAN)]
@@ -200,7 +191,6 @@ def show_korean_tasks(own_results: Sequence[OwnResult]) -> None:
 
 
 def _find_best(measure: Measure, own_results: Sequence[OwnResult]) -> OwnResult | None:
-    """Find our best result on a measure; None if there is none."""
     results = [result for result in own_results if measure.name in result.values]
     return max(results, key=lambda result: result.values[measure.name], default=None)
 
@@ -227,13 +217,7 @@ def _show_sources(sources: Mapping[str, str]) -> None:
 
 
 def _find_published(table: str, measure: Measure, title: str) -> str:
-    """Find the published result of a model, preferably the one on a test set, and format it with its split.
-
-    Args:
-        table: the table of the paper.
-        measure: the measure.
-        title: the beginning of the model's title in the table.
-    """
+    """Find the published result of a model, preferably the one on a test set, and format it with its split."""
     rows = [row for row in PUBLISHED[table] if row.title.startswith(title) and measure.name in row.values]
     rows.sort(key=lambda row: row.split != "test")
     return _format_result(rows[0], measure) if rows else MISSING

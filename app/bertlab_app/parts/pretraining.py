@@ -20,11 +20,7 @@ QUOTE_LENGTH = 80  # how many characters the page quotes from the document that 
 
 
 def choose_draw() -> int:
-    """Show the field for the number of the random draw, and the buttons that go on to a later draw.
-
-    Returns:
-        The number of the draw, from 1 to `MAX_DRAWS`.
-    """
+    """Show the field for the number of the random draw, and the buttons that go on to a later draw."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         button_containers = [st.container(width="content") for _ in range(2)]
         number = url_fields.number(
@@ -46,14 +42,7 @@ def _advance(count: int) -> None:
 
 
 def choose_settings(objective: str) -> dict[str, object]:
-    """Show the sliders and switches of the masking and the sentence pairs.
-
-    Args:
-        objective: the sentence-pair objective of the checkpoint, "next" or "order"; the switch initially shows it.
-
-    Returns:
-        The fields of `DrawSettings` that differ from the settings of the paper, with shares in 0..1.
-    """
+    """Show the sliders and switches of the masking and the sentence pairs."""
     mask_container, *share_containers = st.container(key="shares").columns(4)
     settings = {"chosen_share": _draw_slider(mask_container, "mask", 1, MAX_MASK_PERCENT, 15)}
     for container, (name, default) in zip(share_containers, SHARES.items(), strict=True):
@@ -93,12 +82,7 @@ def _balance_shares(changed_share: str) -> None:
 
 
 def show_pair(example: PretrainingExample, limit: int) -> None:
-    """Show the drawn sentence pair: its label, the origin of sentence B, and every token with its replacement.
-
-    Args:
-        example: the example.
-        limit: the maximum number of tokens in a pair.
-    """
+    """Show the drawn sentence pair: its label, the origin of sentence B, and every token with its replacement."""
     draw_text = t(f"pretraining-drawn-{example.pair_objective}-{example.label}", draw=example.seed)
     st.html(f'<p class="say">{draw_text}</p>')
     count = len(example.predictions)
@@ -154,17 +138,7 @@ def show_predictions(example: calls.Expression) -> None:
 
 
 def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int, settings: dict[str, object]) -> None:
-    """Show the losses of all draws up to the current one, and their running means.
-
-    Args:
-        checkpoint: the checkpoint.
-        text: the document.
-        draws: the number of the current draw, counted from 1, which is also how many losses are shown.
-        settings: the result of `choose_settings`.
-
-    Raises:
-        BertlabError: any error that `Session.pretraining_losses` raises.
-    """
+    """Show the losses of all draws up to the current one, and their running means."""
     st.subheader(t("pretraining-losses"), anchor=False, help=t("pretraining-losses-help"))
     bar = frame.progress_bar(st.empty(), "pretraining-progress")
     losses = calls.call_session(checkpoint, "pretraining_losses", text, draws, progress=bar, **settings)
@@ -174,7 +148,6 @@ def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int,
 
 
 def _describe_means(losses: tuple[ExampleLosses, ...]) -> str:
-    """Describe the means of the losses over all draws in one line."""
     names = ["mlm"] if losses[0].pair is None else ["mlm", "pair", "total"]
     means = [sum(getattr(row, name) for row in losses) / len(losses) for name in names]
     parts = [f"{t(f'figure-loss-{name}')} {mean:.2f}" for name, mean in zip(names, means, strict=True)]

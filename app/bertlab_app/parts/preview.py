@@ -10,14 +10,6 @@ def make_arcs(attention: AttentionMap, layer: int) -> dict:
     """Compute the positions of the words and one arc for each large attention weight, for `static/arcs.js`.
 
     [CLS], [SEP] and the attention of a token to itself are not drawn.
-
-    Args:
-        attention: the attention of every head.
-        layer: the layer whose heads are drawn.
-
-    Returns:
-        The words with the x coordinates of their centres, the arcs from the centre of one word to that of another, and
-        the width of the drawing, all in units of the SVG drawing.
     """
     words, centres, total_width = [], {}, 0.0
     for token in attention.tokens:

@@ -12,19 +12,7 @@ MAX_ANSWERS = 10  # how many candidate answers the pages about questions compute
 def call_xray(
     checkpoint: sessions.CheckpointKey, question: str, text: str
 ) -> tuple[calls.Expression, calls.Expression]:
-    """Find the answers to a question, and the prediction for every window of the passage.
-
-    Args:
-        checkpoint: the checkpoint.
-        question: the question.
-        text: the passage.
-
-    Returns:
-        The passage, and the result of `Session.xray`, as two expressions with the Python code of each.
-
-    Raises:
-        BertlabError: any error that `Session.xray` raises.
-    """
+    """Find the answers to a question, and the prediction for every window of the passage."""
     with st.spinner(t("answer-reading")):
         bar = frame.progress_bar(st.empty(), "answer-progress")
         passage = calls.assign("passage", text)

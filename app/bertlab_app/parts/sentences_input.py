@@ -20,21 +20,12 @@ MAX_LINES = 5_000  # further lines are left out, because all users share the CPU
 class Lines:
     """The lines to compare."""
 
-    texts: tuple[str, ...]
-    """The lines, without those that are blank or have only invisible characters."""
-    file: str = ""
-    """The name of the uploaded file; "" for pasted lines."""
+    texts: tuple[str, ...]  # the lines, without those that are blank or have only invisible characters
+    file: str = ""  # the name of the uploaded file; "" for pasted lines
 
 
 def read_lines(example: tuple[str, ...]) -> Lines:
-    """Draw the fields, and return the lines; notes say which lines are left out.
-
-    Args:
-        example: the lines that the text field initially contains.
-
-    Raises:
-        DataError: the uploaded file or the pasted table cannot be read.
-    """
+    """Draw the fields, and return the lines; notes say which lines are left out."""
     left, right = st.columns([3, 2])
     pasted_text = url_fields.text(left.text_area, t("sentences-lines"), "\n".join(example), key="lines", height=180)
     fields.note_too_long_for_link(left, pasted_text)
@@ -49,17 +40,13 @@ def read_lines(example: tuple[str, ...]) -> Lines:
 
 
 def _read_upload(upload) -> Rows:
-    """Read an uploaded file as a table; a text file has one row for each line.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
+    """Read an uploaded file as a table; a text file has one row for each line."""
     with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
         return read_file(path, UPLOAD_LIMITS, by_line=True)
 
 
 def _choose_column(container, table: Rows) -> list[str]:
-    """If a table has several columns, let the user choose one. Return the cells of the column as text."""
+    """If a table has several columns, let the user choose one."""
     column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
     if len(table.columns) > 1:
         column = fields.column(container, t("batch-text-column"), column, table.columns, "lines-column")

@@ -119,10 +119,7 @@ def draw_selection(lines: Sequence[str], clusters: Clusters) -> None:
 
 
 def _read_selection(count: int) -> list[int]:
-    """Read the indices of the selected lines: from the address or, if they were too many for it, from the session.
-
-    Unknown indices are ignored.
-    """
+    """Read the indices of the selected lines: from the address or, if they were too many for it, from the session."""
     linked_indices = url.parse_value(url.recall("chosen", "[]"), [])
     linked_indices = linked_indices if isinstance(linked_indices, list) else []
     stored_indices = st.session_state.get("sentences.chosen", ())

@@ -18,11 +18,7 @@ MAX_SAVED_TOKENS = 60  # the CSV file of a longer sentence contains only the val
 
 
 def draw_models() -> None:
-    """Let the user choose checkpoints and a sentence, and draw the tokens, candidates and attention of each model.
-
-    Raises:
-        BertlabError: a checkpoint cannot be opened, or the sentence is too long for a model.
-    """
+    """Let the user choose checkpoints and a sentence, and draw the tokens, candidates and attention of each model."""
     names = choose_models()
     if not MIN_MODELS <= len(names) <= MAX_MODELS:
         frame.note(t("compare-models-count", least=MIN_MODELS, most=MAX_MODELS))

@@ -43,14 +43,10 @@ GRID_COLOURS = {
 class SurgeryInput:
     """The input of `Session.intervene`, which compares a prediction for this input before and after the changes."""
 
-    kind: str
-    """The name of a task type whose predictions interventions can change."""
-    text: str
-    """The text, or the question."""
-    pair: str | None
-    """The second text, or the passage; None if there is none."""
-    mask: int = 0
-    """Which [MASK] of the text is predicted, counted from 0."""
+    kind: str  # the name of a task type whose predictions interventions can change (`supports_interventions`)
+    text: str  # the text, or the question
+    pair: str | None  # the second text, or the passage; None if there is none
+    mask: int = 0  # Which [MASK] of the text is predicted, counted from 0
 
     @property
     def positional_arguments(self) -> tuple[str, str, str | None]:
@@ -62,6 +58,8 @@ def choose_surgery_input() -> SurgeryInput:
     """Draw the fields for the prediction and its texts, and return their values."""
     left, right = st.columns([4, 1])
     names = [task_type.name for task_type in list_intervention_types()]
+    if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # an older link may contain an alias of a task type
+        url.store("ask", TASK_TYPES[name_in_link].name, names[0])
     kind = url_fields.choice(
         left.segmented_control, t("heads-prediction"), names, key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-prediction-{kind}"),
@@ -71,18 +69,15 @@ def choose_surgery_input() -> SurgeryInput:
 
 
 def _draw_sentence_fields(kind: str, examples: Examples, right) -> SurgeryInput:
-    """Draw the fields of two sentences. `right` is the column beside the field for the prediction (not used here)."""
     return SurgeryInput(kind, *fields.sentence_pair(*examples.pair))
 
 
 def _draw_question_fields(kind: str, examples: Examples, right) -> SurgeryInput:
-    """Draw the fields of a question and a passage."""
     question = fields.text_line(st, t("answer-question"), examples.questions[0], key="question")
     return SurgeryInput(kind, question, fields.passage(st, examples.passage, 130))
 
 
 def _draw_text_field(kind: str, examples: Examples, right) -> SurgeryInput:
-    """Draw the field of one text."""
     return SurgeryInput(kind, fields.text_line(st, t("heads-text"), examples.review, key="judged"), None)
 
 
@@ -177,12 +172,7 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
 
 
 def recall_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput) -> calls.Expression | None:
-    """Return the effect of every head from the cache; None until `measure_effects` has computed it.
-
-    Args:
-        checkpoint: the checkpoint.
-        surgery_input: the input of the prediction whose change is measured.
-    """
+    """Return the effect of every head from the cache; None until `measure_effects` has computed it."""
     if st.session_state.get("heads.measured") != (checkpoint, surgery_input):
         return None
     return _call_head_effects(checkpoint, surgery_input)
@@ -200,14 +190,6 @@ def measure_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryIn
     """Compute the effect of every head, layer by layer, with a progress bar. Then run the page again.
 
     A user action interrupts the computation. Finished layers are cached, so the page goes on with the next layer.
-
-    Args:
-        checkpoint: the checkpoint.
-        surgery_input: the input of the prediction whose change is measured.
-        container: the Streamlit element to draw the progress bar in.
-
-    Raises:
-        BertlabError: any error that `Session.head_effects` raises.
     """
     bar = container.progress(0.0, t("heads-measuring"))
     _call_head_effects(checkpoint, surgery_input, lambda share: bar.progress(share, t("heads-measuring")))
@@ -217,14 +199,7 @@ def measure_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryIn
 
 
 def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles: HeadRoles) -> None:
-    """Draw the grid of layers and heads to click, coloured by the effect of each head on the prediction.
-
-    Args:
-        line: the line of changes.
-        config: the configuration of the model.
-        effects: the effect of each head; None while it is being computed.
-        roles: what each head attends to most.
-    """
+    """Draw the grid of layers and heads to click, coloured by the effect of each head on the prediction."""
     texts = {name: t(f"heads-grid-{name}") for name in GRID_TEXTS} | {
         "layer": t("heads-grid-layer", layer="{layer}"),
         "head": t("heads-grid-head", layer="{layer}", head="{head}"),
@@ -266,12 +241,7 @@ def find_colour_limit(effects: HeadEffects) -> float:
 
 
 def list_outcome_names(kind: str) -> dict[str, str]:
-    """Return {label: the name shown in its place} for labels that have such a name. The label of "no answer" is empty.
-
-    Args:
-        kind: the task type of the prediction. The labels of sentence pairs are translated for the task type
-            "sentence_pair" only, because a predicted token such as "swapped" may equal one of these labels.
-    """
+    """Return {label: the name shown in its place} for labels that have one. The label of "no answer" is empty."""
     if kind != "sentence_pair":
         return {"": t("heads-outcome-none")}
     return {
@@ -288,11 +258,7 @@ def name_outcome(kind: str, label: str) -> str:
 
 
 def prediction_html(change: PredictionChange) -> str:
-    """Return one line of HTML with the probability of the prediction before and after the changes.
-
-    Args:
-        change: the result of `Session.intervene`.
-    """
+    """Return one line of HTML with the probability of the prediction before and after the changes."""
     old, new = change.outcomes[0], change.outcomes[change.top]  # the most probable outcome before and after
     old_name, new_name = (escape_html(name_outcome(change.kind, outcome.label)) for outcome in (old, new))
     sentence = t(

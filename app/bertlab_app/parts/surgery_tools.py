@@ -22,7 +22,6 @@ from bertlab_app.parts.surgery import SurgeryInput, name_outcome, parse_changes,
 
 
 def _choose_position(container, tokens: tuple[TokenRow, ...], key: str, default: int = 0) -> int:
-    """Let the user choose a position by its token."""
     names = token_labels(tokens)
     return fields.position(container, t("heads-position"), names, min(default, len(names) - 1), key=key)
 
@@ -30,18 +29,7 @@ def _choose_position(container, tokens: tuple[TokenRow, ...], key: str, default:
 def edit_attention(
     line: str, checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, tokens: tuple[TokenRow, ...], other: str
 ) -> None:
-    """Draw the fields that replace a row of attention: all weight on one position, equal weights, or typed weights.
-
-    Args:
-        line: the line of changes.
-        checkpoint: the checkpoint.
-        surgery_input: the texts of the prediction.
-        tokens: the tokens of these texts.
-        other: the other text; patches in the line of changes take hidden states from it.
-
-    Raises:
-        BertlabError: any error that `Session.attention_row` and `Session.intervene` raise.
-    """
+    """Draw the fields that replace a row of attention: all weight on one position, equal weights, or typed weights."""
     st.caption(t("heads-row-lead"))
     config = sessions.open_session(checkpoint).config
     (default_layer, default_head, default_position), default_target = _find_example_row(surgery_input)
@@ -98,18 +86,7 @@ def edit_attention(
 def patch_hidden_states(
     line: str, checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, tokens: tuple[TokenRow, ...], other: str
 ) -> None:
-    """Draw the fields that replace a hidden state with a hidden state of another text.
-
-    Args:
-        line: the line of changes.
-        checkpoint: the checkpoint.
-        surgery_input: the texts of the prediction.
-        tokens: the tokens of these texts.
-        other: the other text, whose hidden states replace those of the prediction.
-
-    Raises:
-        BertlabError: any error that `Session.encode`, for the other text, and `Session.intervene` raise.
-    """
+    """Draw the fields that replace a hidden state with a hidden state of another text."""
     config = sessions.open_session(checkpoint).config
     other_tokens = cached_results.compute(checkpoint, "encode", other)
     default_target, default_source = _find_example_patch(surgery_input)
@@ -167,15 +144,7 @@ def _find_example(surgery_input: SurgeryInput) -> tuple[str, str] | None:
 def show_preview(
     line: str, part: str, checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, other: str
 ) -> None:
-    """Say what a change would do to the prediction, or that it is applied already.
-
-    Args:
-        line: the line of changes.
-        part: the part with the change, which "Apply" adds to the line.
-        checkpoint: the checkpoint.
-        surgery_input: the prediction.
-        other: the other text; patches in the line of changes take hidden states from it.
-    """
+    """Say what a change would do to the prediction, or that it is applied already."""
     if part in changes.split(line):
         st.caption(t("heads-preview-applied"))
         return

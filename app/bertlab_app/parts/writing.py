@@ -38,11 +38,7 @@ def cut_text(text: str) -> str:
 
 
 def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Show the surprise of every word of a text, and proposals for the words that do not fit.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
-    """
+    """Show the surprise of every word of a text, and proposals for the words that do not fit."""
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     default = languages()[sessions.open_session(checkpoint).language].surprise_threshold
     threshold = url_fields.number(
@@ -83,11 +79,7 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Show suggestions for the spelling and spacing of a text, each with a button that applies it.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
-    """
+    """Show suggestions for the spelling and spacing of a text, each with a button that applies it."""
     margin = url_fields.number(
         st.slider, t("writing-margin"), 0.0, MAX_MARGIN, MARGIN, key="margin", step=0.5, format="%.1f",
         help=t("writing-margin-help"),
@@ -124,11 +116,7 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def show_type_ahead(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Show the most probable next words of a text, endings of its last word, and words for its gaps.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened or has no MLM output layer, or the text cannot be read.
-    """
+    """Show the most probable next words of a text, endings of its last word, and words for its gaps."""
     call = calls.call_session(checkpoint, "type_ahead", text)
     type_ahead = call.result
     end = len(text.rstrip())
@@ -148,10 +136,7 @@ def show_type_ahead(checkpoint: sessions.CheckpointKey, text: str) -> None:
 
 
 def _choose_word(surprise: TextSurprise, misfits: Sequence[int]) -> int | None:
-    """Find the word whose details are shown: the one that the user clicked or, by default, the first of `misfits`.
-
-    Return its index; None if there is no such word. `misfits` are the indices of the words that do not fit.
-    """
+    """Find the word whose details are shown: the one that the user clicked or, by default, the first of `misfits`."""
     words = [word.text for word in surprise.words]
     # only nine digits of the index are read below, because `int` fails on a very long number, which a link may contain
     stored_index, previous_words = url.recall("word"), url.swap_previous("writing-words", words)
@@ -170,7 +155,6 @@ def _store_word(index: object) -> None:
 def _draw_words(
     text: str, surprise: TextSurprise, misfits: Sequence[int], threshold: float, chosen: int | None
 ) -> None:
-    """Draw the words of a text, shaded by their surprise; underline the words with the indices `misfits`."""
     full_shade_surprise = max(threshold, 1.0)
     words = [
         {"start": word.start, "end": word.end, "misfit": index in misfits,
@@ -203,18 +187,6 @@ def _draw_proposals(
     name: str, heading: str, words: Sequence[ProposedWord], field: str, text: str, span: tuple[int, int],
     *, separator: str = "", word: str = "",
 ) -> None:  # fmt: skip
-    """Draw a heading and a button for each proposed word, which writes the word into a text field.
-
-    Args:
-        name: a name that is unique on the page.
-        heading: the heading.
-        words: the words.
-        field: the key of the text field.
-        text: the text of the field, or its beginning.
-        span: the characters (start, end) of the text that the word replaces.
-        separator: what is written before the word.
-        word: the word that is replaced; a proposal begins with a capital letter if this word does.
-    """
     st.html(f'<p class="say" dir="auto">{escape_html(heading)}</p>')
     if not words:
         st.caption(t("writing-no-words"))

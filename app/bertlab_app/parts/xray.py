@@ -33,11 +33,7 @@ def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression)
 
 
 def draw_windows(span_xray: calls.Expression, passage: calls.Expression) -> int:
-    """Draw the windows of the passage and their scores, and a field to choose a window.
-
-    Returns:
-        The index of the chosen window, initially that of the window with the best answer.
-    """
+    """Draw the windows of the passage and their scores, and a field to choose a window."""
     st.subheader(t("xray-windows"), anchor=False)
     xray_result = span_xray.result
     count, best = len(xray_result.readings), xray_result.answers.best_window
