@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from bertlab_app import fields
 from bertlab_app.data import html_pages, sessions
+from bertlab_app.widgets import fields
 from support.figures import read_charts
 from support.pages import HOSTILE, SCREENS, bodies, errors, open_example_page, open_page
 from support.texts import text

@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 import streamlit as st
-from bertlab_app import access, plots, url
+from bertlab_app import access, url
 from bertlab_app.classroom import compute, current, distribution, panel, roles, teacher
 from bertlab_app.launch import class_server
 from bertlab_app.registry import PAGES
+from bertlab_app.widgets import plots
 from starlette.requests import Request
 from streamlit.util import calc_hash
 from support.errors import raises_error

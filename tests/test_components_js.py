@@ -1,7 +1,7 @@
 """The scripts of the app's own components in a real Chromium, called as Streamlit calls them."""
 
 import pytest
-from bertlab_app import components
+from bertlab_app.widgets import components
 
 from bertlab.views import assets
 

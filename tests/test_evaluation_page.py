@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from bertlab_app.parts import evaluation_results
-from bertlab_app.parts.samples import format_sample_rows
+from bertlab_app.widgets import evaluation_results
+from bertlab_app.widgets.samples import format_sample_rows
 from support.errors import raises_error
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page

@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 import torch
-from bertlab_app.parts import batch, files
+from bertlab_app.widgets import batch, files
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bertlab_app.parts.pair_laboratory import shuffle_words
+from bertlab_app.widgets.pair_laboratory import shuffle_words
 from support.figures import read_charts
 from support.pages import HOSTILE, bodies, errors, open_page
 from support.texts import text

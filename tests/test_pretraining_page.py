@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from bertlab_app.data import sessions
-from bertlab_app.parts import pretraining
+from bertlab_app.widgets import pretraining
 from support.figures import saved_figures
 from support.pages import HOSTILE, bodies, errors, open_example_page
 from support.texts import text

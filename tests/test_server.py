@@ -96,7 +96,8 @@ def test_pandas_is_complete_before_a_page_is_drawn(checkpoints):
     script = """
 import sys
 from streamlit.testing.v1 import AppTest
-from bertlab_app import components, skeleton
+from bertlab_app import skeleton
+from bertlab_app.widgets import components
 complete = []
 apply_style = components.apply_style
 components.apply_style = lambda: (complete.append(hasattr(sys.modules.get("pandas"), "DataFrame")), apply_style())

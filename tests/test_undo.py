@@ -4,9 +4,10 @@ from collections import defaultdict
 from functools import cache
 
 import pytest
-from bertlab_app import selection, url
+from bertlab_app import url
 from bertlab_app.examples import read_examples
 from bertlab_app.i18n import language
+from bertlab_app.widgets import selection
 from streamlit.testing.v1 import AppTest
 from support.pages import SCREENS, open_example_page, open_page
 from support.texts import text

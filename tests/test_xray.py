@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from bertlab_app import frame
 from bertlab_app.data import cached_results, sessions
+from bertlab_app.widgets import frame
 from support.errors import raises_error
 from support.figures import read_charts
 from support.pages import open_page

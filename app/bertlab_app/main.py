@@ -17,10 +17,11 @@ def run() -> None:
     # every run waits here until pandas is imported, and no page is drawn before that.
     import pandas  # noqa: F401
 
-    from bertlab_app import components, frame, link, server, sidebar, url, view_state
+    from bertlab_app import server, url, view_state
     from bertlab_app.classroom import panel, roles
     from bertlab_app.i18n import t
     from bertlab_app.registry import PAGES, menu
+    from bertlab_app.widgets import components, frame
 
     server.prepare()
     st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
@@ -49,9 +50,9 @@ def run() -> None:
     panel.follow(page.url_path or "start")
     url.enter_page(page.url_path)
     view_state.enter_page()
-    sidebar.draw_language_and_undo()
+    frame.draw_language_and_undo()
     components.translate_upload_fields()
-    sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
+    frame.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
     try:
         with page_container:
             panel.draw()
@@ -62,6 +63,6 @@ def run() -> None:
                     page.run()
     finally:
         skeleton_container.empty()
-    link.draw_link()
+    frame.draw_link()
     url.write_address(is_last=True)
     server.import_in_background()

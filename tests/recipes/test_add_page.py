@@ -11,7 +11,7 @@ from bertlab.config import languages
 SCRIPT = """
 import streamlit as st
 
-from bertlab_app import fields, frame, selection
+from bertlab_app.widgets import fields, frame, selection
 from bertlab_app.data import cached_results
 from bertlab_app.i18n import t
 

@@ -16,8 +16,9 @@ from bertlab.config.errors import BertlabError
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import find_words, mask_spans
 from bertlab.views.numbers import percent
-from bertlab_app import selection, url
+from bertlab_app import url
 from bertlab_app.data import cached_results, sessions
+from bertlab_app.widgets import selection
 
 Parameters = Mapping[str, str]  # parameter in the address of a step -> its value
 

@@ -10,11 +10,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from bertlab.classroom.lesson import MAX_WORD_LENGTH, Question
 from bertlab.classroom.step_text import make_heading
 from bertlab.views.passage import escape_html
-from bertlab_app import components, frame, url
+from bertlab_app import url
 from bertlab_app.classroom import compute, current, distribution, roles, teacher
 from bertlab_app.classroom.current import Place
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import PAGES
+from bertlab_app.widgets import components, frame
 
 # The maximum number of students' pages that are drawn at once after a new step. All sessions share one process: if
 # thirty pages were drawn at once, every student would wait for all of them before the panel appears.

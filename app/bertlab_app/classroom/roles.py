@@ -9,7 +9,7 @@ import secrets
 import streamlit as st
 
 from bertlab.cli.app import CLASSROOM_KEY, CLASSROOM_LESSON
-from bertlab_app import components
+from bertlab_app.widgets import components
 
 TEACHER_COOKIE, PARTICIPANT_COOKIE = "bertlab-teacher", "bertlab-participant"  # names of cookies
 _TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")

@@ -16,10 +16,11 @@ from bertlab.cli.app import CLASSROOM_ADDRESS
 from bertlab.config.errors import BertlabError
 from bertlab.views.passage import escape_html
 from bertlab.views.qr_code import qr_code
-from bertlab_app import frame, url
+from bertlab_app import url
 from bertlab_app.classroom import compute, current, distribution, roles
 from bertlab_app.classroom.current import Place
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import frame
 
 
 def is_presenting() -> bool:

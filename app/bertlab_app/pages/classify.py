@@ -1,10 +1,10 @@
 """Classify: the label or value of a text or text pair, updated while the user types, and the effect of every word."""
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, sentences, url
+from bertlab_app import calls, url
 from bertlab_app.data import sessions
 from bertlab_app.i18n import t
-from bertlab_app.parts import batch, files
+from bertlab_app.widgets import batch, display, fields, files, frame, plots, selection, sentences
 
 from bertlab.text.word_spans import find_words
 from bertlab.views import labels

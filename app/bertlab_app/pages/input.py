@@ -1,9 +1,10 @@
 """Input: the tokens of a text, their ids, and the three embeddings of each token."""
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, sentences
+from bertlab_app import calls
 from bertlab_app.data import cached_results
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import display, fields, frame, plots, selection, sentences
 
 from bertlab.views import figures, passage
 

@@ -1,22 +1,24 @@
 """Start: one sentence with its attention and a masked word, links to all pages, and the shipped checkpoints."""
 
 import streamlit as st
-from bertlab_app import components, display, frame, plots, selection, sentences
 from bertlab_app.classroom import current
 from bertlab_app.data import cached_results, sessions
 from bertlab_app.i18n import language, t
-from bertlab_app.parts import preview
-from bertlab_app.parts.masked_text import MaskedText, describe_original, draw_masked_text
 from bertlab_app.registry import PAGES, find_page, menu
+from bertlab_app.widgets import components, display, frame, plots, selection, sentences
+from bertlab_app.widgets.masked_text import MaskedText, describe_original, draw_masked_text
 
 import bertlab
 from bertlab.abilities.attention.summary import find_most_striking_weight
+from bertlab.abilities.results import AttentionMap
 from bertlab.config.languages import list_message_ids
 from bertlab.text.word_spans import MASK
 from bertlab.views import figures
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
+MIN_WEIGHT = 0.08  # smaller attention weights are not drawn
+LETTER_WIDTH, WORD_GAP = 11, 20  # the width of a letter and of the gap between words, in units of the SVG drawing
 CARDS_PER_ROW = 3
 TOUR = "tour"  # the name of the lesson that is the guided tour
 TOP_K = 5  # how many candidates are shown for the mask
@@ -28,6 +30,27 @@ METRIC_FORMATS = {
 }  # fmt: skip
 # keys of the explanations of the metrics that the cards show
 EXPLANATIONS = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity", "spearman")
+
+
+def make_arcs(attention: AttentionMap, layer: int) -> dict:
+    """Compute the positions of the words and one arc for each large attention weight, for `static/arcs.js`.
+
+    [CLS], [SEP] and the attention of a token to itself are not drawn.
+    """
+    words, centres, total_width = [], {}, 0.0
+    for token in attention.tokens:
+        if not token.special:
+            width = LETTER_WIDTH * len(token.token) + WORD_GAP
+            centres[token.position] = total_width + width / 2
+            words.append({"x": total_width + width / 2, "text": token.token})
+            total_width += width
+    arcs = [
+        {"from": centres[row], "to": centres[column], "head": head, "weight": round(float(probs_TT[row, column]), 3)}
+        for head, probs_TT in enumerate(attention.probs_LNTT[layer])
+        for row, column in zip(*(probs_TT > MIN_WEIGHT).nonzero(), strict=True)
+        if row != column and row in centres and column in centres
+    ]
+    return {"words": words, "arcs": arcs, "width": total_width}
 
 
 def select_checkpoint(name: str) -> None:
@@ -89,7 +112,7 @@ def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
         return
     summary = find_most_striking_weight(attention)
-    components.draw_arcs(preview.make_arcs(attention, summary.layer))
+    components.draw_arcs(make_arcs(attention, summary.layer))
     query, key = (attention.tokens[position].token for position in (summary.query, summary.key))
     values = {"query": query, "key": key, "share": percent(summary.share)}
     line = t("start-arcs", layer=summary.layer, head=summary.head, **values)

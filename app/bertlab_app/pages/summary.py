@@ -4,10 +4,11 @@ import os
 from collections import Counter
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, url_fields
+from bertlab_app import calls
 from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
-from bertlab_app.parts.batch import encode_csv
+from bertlab_app.widgets import display, fields, frame, plots, selection
+from bertlab_app.widgets.batch import encode_csv
 
 from bertlab.abilities.summary import DIVERSITY, NUM_SENTENCES
 from bertlab.abilities.summary.compute import Summary, compare_with_references
@@ -51,7 +52,7 @@ def draw_sentences(container, heading: str, summary: Summary, indices: tuple[int
 
 def draw_reference(summary: Summary) -> None:
     """Compare the chosen and the first sentences with a reference summary, if the user enters one."""
-    reference = url_fields.text(
+    reference = fields.text(
         st.text_area, t("summary-reference"), "", key="reference", height=80,
         placeholder=t("summary-reference-placeholder"),
     )  # fmt: skip
@@ -114,17 +115,17 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
 
 frame.heading("summary")
 with frame.show_errors():
-    document = url_fields.text(
+    document = fields.text(
         st.text_area, t("summary-document"), selection.examples_for("embed").report, key="document", height=200
     )
     fields.note_too_long_for_link(st, document)
     left, right = st.columns(2)
-    count = url_fields.integer_choice(
+    count = fields.integer_choice(
         left.select_slider, t("summary-count"), range(1, MAX_CHOSEN + 1), NUM_SENTENCES, key="count"
     )
     session = sessions.open_session(selection.select_checkpoint("embed", [document]))
     has_learned_scores = TASK_TYPES["summarisation"].can_predict(session.model)
-    diversity = url_fields.number(
+    diversity = fields.number(
         right.slider, t("summary-diversity"), 0.0, 1.0, DIVERSITY, key="diversity", step=0.05, format="%.2f",
         help=t("summary-diversity-unused" if has_learned_scores else "summary-diversity-help"),
         disabled=has_learned_scores,

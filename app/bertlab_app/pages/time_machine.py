@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
-from bertlab_app import calls, components, display, fields, frame, result_sentences, selection, url_fields
+from bertlab_app import calls
 from bertlab_app.data import training_runs
 from bertlab_app.examples import read_examples
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import components, display, fields, frame, result_sentences, selection
 
 from bertlab.abilities.timeline.compute import timeline
 from bertlab.checkpoints import history
@@ -16,7 +17,7 @@ from bertlab.views import html
 
 frame.heading("time-machine")
 runs = training_runs.find_runs()
-run_name = url_fields.text(
+run_name = fields.text(
     st.selectbox, t("run"), training_runs.choose_default_run(runs, language()), key="run", options=list(runs),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip

@@ -1,11 +1,12 @@
 """Train a BERT live: pre-train a tiny BERT for a minute, and watch its curves and predictions during training."""
 
 import streamlit as st
-from bertlab_app import access, calls, display, frame, plots, url, url_fields
+from bertlab_app import access, calls, url
 from bertlab_app.classroom import roles
 from bertlab_app.data import live_run, training_runs
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import PAGES
+from bertlab_app.widgets import display, fields, frame, plots
 
 from bertlab.checkpoints import history
 from bertlab.config.errors import BertlabError
@@ -92,7 +93,7 @@ def read_live_log(run) -> calls.Expression:
 
 if can_start:
     names = {"stories": t("train-live-stories"), "text": t("train-live-own-text")}
-    source = url_fields.choice(
+    source = fields.choice(
         st.segmented_control,
         t("train-live-source"),
         list(names),

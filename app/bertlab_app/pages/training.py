@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, result_sentences, url_fields
+from bertlab_app import calls
 from bertlab_app.data import training_runs
 from bertlab_app.explanations import NUMBERS
 from bertlab_app.i18n import language, t
-from bertlab_app.parts import evaluation_results
+from bertlab_app.widgets import display, evaluation_results, fields, frame, plots, result_sentences
 
 from bertlab.checkpoints import history
 from bertlab.views import curves
@@ -28,16 +28,16 @@ own_runs = {name: path for name, path in all_runs.items() if name not in history
 if all_runs and not own_runs and directory.strip() not in ("", DEFAULT_DIRECTORY):
     frame.note(t("training-no-runs", directory=directory[:100]), "error")
 default_runs = training_runs.select_latest(own_runs or all_runs, NUM_DEFAULT_RUNS, language())
-selected_runs = url_fields.multiple_choice(
+selected_runs = fields.multiple_choice(
     st.multiselect, t("training-runs"), list(all_runs), default_runs, key="curves",
     source=directory, placeholder=t("training-choose-runs"),
 )  # fmt: skip
 left, right = st.columns(2)
-x = url_fields.choice(
+x = fields.choice(
     left.segmented_control, t("training-x-axis"), list(curves.X_AXES), key="over", required=True,
     format_func=lambda name: t(f"figure-x-{name}"),
 )  # fmt: skip
-scale = url_fields.choice(
+scale = fields.choice(
     right.segmented_control, t("training-axis-scale"), ["linear", "log"], key="scale", required=True,
     format_func=lambda name: t(f"training-{name}"),
 )  # fmt: skip

@@ -3,9 +3,10 @@
 import os
 
 import streamlit as st
-from bertlab_app import calls, components, display, fields, frame, plots, selection, sentences, url_fields
+from bertlab_app import calls
 from bertlab_app.data import cached_results, sessions
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import components, display, fields, frame, plots, selection, sentences
 
 import bertlab
 from bertlab.abilities.wordpiece import figures as wordpiece
@@ -83,7 +84,7 @@ def show_positions(checkpoint: sessions.CheckpointKey) -> None:
 
 frame.heading("wordpiece")
 text = fields.text_line(st, t("wordpiece-text"), selection.examples_for("attention").long_words, key="words")
-view = url_fields.choice(
+view = fields.choice(
     st.segmented_control, t("view"), ["search", "merges", "compare", "positions"], key="part", required=True,
     format_func=lambda name: t(f"wordpiece-{name}"), label_visibility="collapsed",
 )  # fmt: skip

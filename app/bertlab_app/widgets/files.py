@@ -19,10 +19,11 @@ from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.file_scan import MAX_BYTES, MAX_ROWS, FileScan, scan_file
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, choose_text_column, guess_column
-from bertlab_app import access, display, fields, frame, selection, url
+from bertlab_app import access, url
 from bertlab_app.classroom import roles
 from bertlab_app.data import file_jobs, labelled_rows, sessions
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import display, fields, frame, selection
 
 JOB = "job"  # the key under which the address contains the id of a job
 REFRESH_SECONDS = 2  # time between two updates of the panel while a job runs

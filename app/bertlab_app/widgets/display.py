@@ -7,7 +7,7 @@ import streamlit as st
 from bertlab.views.passage import escape_html
 from bertlab_app.explanations import NUMBERS
 from bertlab_app.i18n import t
-from bertlab_app.sentences import Quote, Sentence
+from bertlab_app.widgets.sentences import Quote, Sentence
 
 
 def explain(*keys: str) -> None:

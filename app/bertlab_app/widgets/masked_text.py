@@ -11,10 +11,11 @@ from bertlab.tasks.masked_lm import Original
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_indices
 from bertlab.views.numbers import percent
-from bertlab_app import calls, components, fields, url
+from bertlab_app import calls, url
 from bertlab_app.data import sessions
 from bertlab_app.examples import Examples
 from bertlab_app.i18n import t
+from bertlab_app.widgets import components, fields
 
 
 @dataclass(frozen=True)

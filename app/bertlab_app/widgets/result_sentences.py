@@ -12,7 +12,7 @@ from bertlab.tasks.error_analysis import QuestionGroup, ScoredRow
 from bertlab.views.curves import METRICS, smooth
 from bertlab.views.export import Columns
 from bertlab.views.numbers import SignedNumber, percent
-from bertlab_app.sentences import Quote, Sentence, make_sentence
+from bertlab_app.widgets.sentences import Quote, Sentence, make_sentence
 
 MIN_DECIMAL = 0.01  # values with a smaller magnitude, such as learning rates, are written with a power of ten
 

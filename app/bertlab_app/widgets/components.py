@@ -23,7 +23,7 @@ from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import menu
 
-STATIC = Path(__file__).parent / "static"  # the folder of the style sheets, scripts and icons
+STATIC = Path(__file__).parents[1] / "static"  # the folder of the style sheets, scripts and icons
 
 
 def apply_style() -> None:

@@ -13,10 +13,11 @@ from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import escape_html
-from bertlab_app import calls, display, fields, frame, plots, result_sentences, selection
+from bertlab_app import calls
 from bertlab_app.data import cached_results, sessions
 from bertlab_app.i18n import error_text, language, t
-from bertlab_app.parts.batch import encode_csv
+from bertlab_app.widgets import display, fields, frame, plots, result_sentences, selection
+from bertlab_app.widgets.batch import encode_csv
 
 MAX_EXAMPLES = 20  # how many of the hardest rows are listed
 MAX_INVALID_ROWS = 20  # how many invalid rows are listed

@@ -22,12 +22,13 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.unknown_tokens import is_mostly_unknown
 from bertlab.text.word_spans import detect_text_language
 from bertlab.views.passage import escape_html
-from bertlab_app import frame, url, view_state
+from bertlab_app import url, view_state
 from bertlab_app.data import sessions
 from bertlab_app.examples import Examples, read_examples
-from bertlab_app.frame import NoSuitableCheckpoint
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import PAGES
+from bertlab_app.widgets import frame
+from bertlab_app.widgets.frame import NoSuitableCheckpoint
 
 
 def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from bertlab_app import calls, frame
+from bertlab_app import calls
 from bertlab_app.data import sessions
 from bertlab_app.i18n import t
+from bertlab_app.widgets import frame
 
 MAX_ANSWERS = 10  # how many candidate answers the pages about questions compute at most
 

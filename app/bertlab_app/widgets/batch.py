@@ -18,10 +18,9 @@ from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
 from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, choose_text_column, guess_column
-from bertlab_app import fields, frame, selection, url_fields
 from bertlab_app.data import labelled_rows, sessions
 from bertlab_app.i18n import error_text, t
-from bertlab_app.parts import files
+from bertlab_app.widgets import fields, files, frame, selection
 
 MAX_ROWS = 2_000  # maximum number of rows that a click predicts, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
@@ -33,7 +32,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
     """Draw the panel, which stands at the bottom of a page."""
     with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
         left, right = (st, None) if files.may_start_jobs() else st.columns(2)
-        pasted_text = url_fields.text(
+        pasted_text = fields.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )
         upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}") if right else None

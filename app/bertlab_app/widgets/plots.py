@@ -6,8 +6,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bertlab.views import export
-from bertlab_app import calls, components
+from bertlab_app import calls
 from bertlab_app.data import sessions
+from bertlab_app.widgets import components
 
 # The font of Streamlit, followed by fonts that contain Hangul. By default, Plotly would use a different font.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
