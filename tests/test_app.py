@@ -329,7 +329,7 @@ def test_threshold_of_checkpoint_or_link_decides_no_answer(refusing):
     assert "tau" not in app.query_params
     app.slider[0].set_value(-30.0).run()
     assert app.query_params["tau"] == "-30.0"
-    for page in (app, open_page("answer", tau="-30", **inputs)):
+    for page in (app, open_page("answer", tau="-30", refuse="1", **inputs)):
         assert not page.exception
         html_blocks = bodies(page)
         assert any(no_answer in body for body in html_blocks)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from bertlab_app import calls
 from bertlab_app.data import cached_results, sessions, stepwise_results
 from safetensors.torch import load_file
 from support.figures import read_charts
@@ -130,8 +131,8 @@ def test_command_on_the_page_creates_the_pruned_checkpoint(shipped, tmp_path, mo
     record = json.loads((tmp_path / "pruned" / "bertlab.json").read_text())
     assert not record["validation"], "metrics of the unpruned model do not apply"
     pruned, whole = sessions.find_checkpoint(str(tmp_path / "pruned")), sessions.find_checkpoint("strongest")
-    expected = cached_results.compute(whole, "intervene", "masked_lm", MASKED, None, changes="0.1")
-    got = cached_results.compute(pruned, "intervene", "masked_lm", MASKED, None).outcomes[0]
+    expected = calls.compute(whole, "intervene", "masked_lm", MASKED, None, changes="0.1")
+    got = calls.compute(pruned, "intervene", "masked_lm", MASKED, None).outcomes[0]
     assert got.before == pytest.approx(expected.outcomes[expected.top].after, abs=2e-3), "stored in 16 bits"
 
 
@@ -256,7 +257,7 @@ def test_hidden_states_and_layers_share_one_numbering(shipped):
     layers = [box for box in app.selectbox if box.key in ("patch.layer", "patch.into")]
     assert [list(box.options) for box in layers] == [["embeddings", "layer 0", "layer 1"]] * 2
     assert [box.value for box in layers] == [2, 0], "an old link keeps its meaning"
-    lens = cached_results.compute(sessions.find_checkpoint("strongest"), "lens", MASKED)
+    lens = calls.compute(sessions.find_checkpoint("strongest"), "lens", MASKED)
     rows = change_figures.lens_grid(lens).layout.yaxis.ticktext
     assert list(rows) == ["embeddings", "layer 0", "layer 1"]
     assert list(change_figures.lens_rank(lens, 1).layout.xaxis.ticktext) == ["embeddings", "0", "1"]

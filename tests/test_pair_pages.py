@@ -49,7 +49,7 @@ def test_a_checkpoint_trained_on_sentence_order_predicts_the_order(
     assert not app.exception, app.exception[0].message
     assert shows(app, "next-sentence-order-note", language)
     assert text("next-sentence-no-order", language) in results(app)[0]
-    app = open_page("heads", ask="nsp", changes="0.0", checkpoint=place, lang=language)
+    app = open_page("heads", ask="sentence_pair", changes="0.0", checkpoint=place, lang=language)
     assert not app.exception, app.exception[0].message
     assert any(text(f"next-sentence-{answer}-order", language) in results(app)[0] for answer in ("yes", "no"))
 

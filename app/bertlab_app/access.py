@@ -11,9 +11,8 @@ from pathlib import Path
 
 import streamlit as st
 
-import bertlab
 from bertlab.checkpoints import history
-from bertlab.checkpoints.locate import is_hub_id
+from bertlab.checkpoints.locate import find_shipped_checkpoints, is_hub_id
 from bertlab.cli.app import ALLOW, ALLOW_HUB, CLASSROOM_LESSON
 from bertlab.config.errors import CheckpointError, DataError
 
@@ -67,7 +66,7 @@ def check_path(path: str | Path) -> None:
 
 def check_checkpoint(name: str) -> None:
     """Raise an error for a checkpoint that visitors are not allowed to open."""
-    shipped = bertlab.find_shipped_checkpoints()
+    shipped = find_shipped_checkpoints()
     if name in shipped or Path(name) in shipped.values() or is_allowed(name):
         return
     is_allowed_hub_id = os.environ.get(ALLOW_HUB) == "1" and is_hub_id(name) and not os.path.exists(name)
@@ -95,7 +94,7 @@ def _list_allowed_directories() -> list[Path]:
     """Return the directories whose contents visitors are allowed to open."""
     allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
     roots = [
-        *bertlab.find_shipped_checkpoints().values(),
+        *find_shipped_checkpoints().values(),
         *history.find_shipped_runs().values(),
         RUN_DIRECTORY,
         *allowed_by_owner,

@@ -4,15 +4,23 @@ A page names a function and its arguments once. Both the result and the code are
 shows always computes the result that the page shows.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import streamlit as st
+
+from bertlab.session import Session
 from bertlab.views import export
 from bertlab_app import access
-from bertlab_app.data import cached_results, sessions
+from bertlab_app.data import sessions, stepwise_results
 
+# How many results of a method are kept. Attention takes up to 150 MB for 512 tokens; two are enough for thirty
+# students whose pages show the same head.
+NUM_CACHED = {"attention": 2, "neuron": 2, "sentence_vectors": 8, "xray": 16}
 STATE = "STATE"  # a placeholder in the code of a canvas view; the browser replaces it with the view's current state
 
 
@@ -42,11 +50,42 @@ class Expression:
 def call_session(
     checkpoint: sessions.CheckpointKey, method: str, /, *arguments, progress: Callable | None = None, **options
 ) -> Expression:
-    """Call a method of `Session`. The generated code assigns its result to the variable `result`."""
+    """Call a method of `Session`; the result is cached. The generated code assigns it to the variable `result`.
+
+    Args:
+        progress: wraps the sequence of the parts of the computation, as `frame.progress_bar` does; the code omits it.
+    """
     values, keywords = _evaluate(arguments), _evaluate(options)
-    result = cached_results.compute(checkpoint, method, *values, progress=progress, **keywords)
+    # the first argument of `intervene` and `head_effects` is the task type
+    texts = values[1:] if method in ("intervene", "head_effects") else values
+    sessions.record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
+    if method in stepwise_results.METHODS:
+        result = stepwise_results.METHODS[method](checkpoint, *values, progress=progress, **keywords)
+    else:
+        # Streamlit cannot draw a progress bar from a cached function, so the cache holds lists that are filled here
+        slots = _make_cache(NUM_CACHED.get(method, 256))
+        slot = slots(checkpoint, method, values, tuple(sorted(keywords.items())))
+        if not slot:
+            if progress and "progress" in inspect.signature(getattr(Session, method)).parameters:
+                keywords["progress"] = progress
+            slot.append(getattr(sessions.open_session(checkpoint), method)(*values, **keywords))
+        result = slot[0]
     session = Expression(None, "session", checkpoint=checkpoint)
     return assign("result", _make_call(f"session.{method}", result, (arguments, options, session)))
+
+
+def compute(checkpoint: sessions.CheckpointKey, method: str, /, *arguments, **options):
+    """Return the cached result of a method of `Session`; the arguments are those of `call_session`."""
+    return call_session(checkpoint, method, *arguments, **options).result
+
+
+@cache
+def _make_cache(max_entries: int) -> Callable[..., list]:
+    def make_slot(checkpoint: sessions.CheckpointKey, method: str, values: tuple, options: tuple) -> list:
+        return []
+
+    make_slot.__qualname__ += f"_{max_entries}"  # Streamlit tells caches apart by the name of the function
+    return st.cache_resource(max_entries=max_entries, show_spinner=False)(make_slot)
 
 
 def call_function(

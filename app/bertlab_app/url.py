@@ -24,11 +24,7 @@ SAME_CHANGE_SECONDS = 1.0
 def read_address() -> None:
     """Read the values of a new session from its link. Call this at the start of every run; only the first run reads."""
     if "url.values" not in st.session_state:
-        st.session_state["url.values"] = values = st.query_params.to_dict()
-        if "tau" in values:  # an old link without "refuse" comes from a time when "no answer" was always allowed
-            values.setdefault("refuse", "1")
-        if "rows" in values:  # in an old link without "from", the rows of the page Evaluation are a path
-            values.setdefault("from", "path")
+        st.session_state["url.values"] = st.query_params.to_dict()
         st.session_state["url.defaults"], st.session_state["url.page_values"] = {}, set()
 
 

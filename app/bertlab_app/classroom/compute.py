@@ -16,7 +16,7 @@ from bertlab.config.errors import BertlabError
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import find_words, mask_spans
 from bertlab.views.numbers import percent
-from bertlab_app import url
+from bertlab_app import calls, url
 from bertlab_app.data import cached_results, sessions
 from bertlab_app.widgets import selection
 
@@ -54,7 +54,7 @@ def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, parameters: P
 def _compute_input(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Count the tokens, and find the word that is split into the most tokens."""
     text = parameters["a"]
-    tokens = cached_results.compute(checkpoint, "encode", text, parameters.get("b") or None)
+    tokens = calls.compute(checkpoint, "encode", text, parameters.get("b") or None)
     words = [
         (text[start:end], [row.token for row in tokens if not row.special | row.segment and start <= row.start < end])
         for start, end in find_words(text)
@@ -66,7 +66,7 @@ def _compute_input(checkpoint: sessions.CheckpointKey, parameters: Parameters) -
 def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the largest attention weight of the layer, heads and tokens in the address."""
     texts = parameters["a"], parameters.get("b") or None
-    attention = cached_results.compute(checkpoint, "attention", *texts)
+    attention = calls.compute(checkpoint, "attention", *texts)
     summary = cached_results.find_most_striking_weight(checkpoint, *texts)
     if "layer" in parameters:
         heads = _parse_parameter(parameters, "heads") or [_parse_parameter(parameters, "head", 0)]
@@ -79,7 +79,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameter
 
 def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the first layer's prediction for the [MASK], and from which layer on the final prediction has rank 1."""
-    lens = cached_results.compute(checkpoint, "lens", parameters["masked"])
+    lens = calls.compute(checkpoint, "lens", parameters["masked"])
     position = next(row.position for row in lens.tokens if row.token in MASK_NAMES)
     ranks = lens.rank_LT[:, position].tolist()
     first_index = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
@@ -91,7 +91,7 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) ->
 
 def _compute_fill_mask(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the two most probable tokens for the [MASK]."""
-    first, second = cached_results.compute(checkpoint, "fill_mask", _mask_words(parameters), top_k=2)[0].candidates
+    first, second = calls.compute(checkpoint, "fill_mask", _mask_words(parameters), top_k=2)[0].candidates
     return {
         "first": first.token, "share": percent(first.probability),
         "second": second.token, "second_share": percent(second.probability),

@@ -8,7 +8,7 @@ import streamlit as st
 from bertlab.abilities.attention import bertviz_view
 from bertlab.abilities.live import export as live
 from bertlab.views import html
-from bertlab_app.data.cached_results import compute
+from bertlab_app.calls import compute
 from bertlab_app.data.sessions import CheckpointKey, open_session
 
 

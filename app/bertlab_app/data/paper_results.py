@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import bertlab
 from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.errors import BertlabError
 from bertlab.training.paper.benchmarks import OURS, read_cells, select_metrics
 from bertlab_app import access
@@ -36,7 +36,7 @@ def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
 
 def _find_shipped() -> Iterator[OwnResult]:
     """Find the results that are stored with the shipped checkpoints."""
-    for name in bertlab.find_shipped_checkpoints():
+    for name in find_shipped_checkpoints():
         with suppress(BertlabError):
             _, record = sessions.read_description(name)
             yield from _make_result(name, record, name)

@@ -13,10 +13,11 @@ import torch
 
 import bertlab
 from bertlab.checkpoints.files import read_config
-from bertlab.checkpoints.locate import resolve_run
+from bertlab.checkpoints.locate import find_shipped_checkpoints, resolve_run
 from bertlab.config.config import ModelConfig
 from bertlab.config.languages import DEFAULT
 from bertlab.session import Session
+from bertlab.tasks.registry import default_checkpoint
 from bertlab_app import access
 
 AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suits the page
@@ -33,7 +34,10 @@ class CheckpointKey:
 def find_checkpoint(name: str) -> CheckpointKey:
     """Find a checkpoint without opening it."""
     access.check_checkpoint(name)
-    path = Path(os.path.expanduser(bertlab.find_shipped_checkpoints().get(name, name)))
+    return _make_key(name, Path(os.path.expanduser(find_shipped_checkpoints().get(name, name))))
+
+
+def _make_key(name: str, path: Path) -> CheckpointKey:
     files = [
         resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")
     ]
@@ -45,14 +49,15 @@ def find_checkpoint(name: str) -> CheckpointKey:
 def loadable_name(checkpoint: CheckpointKey) -> str:
     """Return what `bertlab.load` accepts for a checkpoint: the name of a shipped one, a directory, or a hub id."""
     return next(
-        (name for name, path in bertlab.find_shipped_checkpoints().items() if str(path) == checkpoint.source),
+        (name for name, path in find_shipped_checkpoints().items() if str(path) == checkpoint.source),
         checkpoint.source,
     )
 
 
 def select_checkpoint(command: str, language: str = DEFAULT) -> CheckpointKey:
     """Select the shipped checkpoint that suits a command best."""
-    return find_checkpoint(str(bertlab.default_checkpoint(command, language)))
+    path = default_checkpoint(command, language)
+    return _make_key(str(path), path)
 
 
 def read_modification_time(file: Path) -> float:
@@ -75,7 +80,7 @@ def open_session(checkpoint: CheckpointKey) -> Session:
 
 def read_description(name: str) -> tuple[ModelConfig, dict]:
     """Read the configuration and the `bertlab.json` of a shipped checkpoint, but not its weights."""
-    path = Path(bertlab.find_shipped_checkpoints()[name])
+    path = Path(find_shipped_checkpoints()[name])
     try:
         record = json.loads((path / "bertlab.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

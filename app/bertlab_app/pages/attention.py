@@ -215,7 +215,7 @@ def draw_head_computation(checkpoint: sessions.CheckpointKey) -> None:
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
     position = choose_position(neuron_map.result.tokens)
-    show_row_sentence(cached_results.compute(checkpoint, "attention", *texts), layer, head, position)
+    show_row_sentence(calls.compute(checkpoint, "attention", *texts), layer, head, position)
     page_options = components.canvas_options() | {"state": view_state.read()}
     make_page = partial(html_pages.render_neuron_page, checkpoint, *texts, layer, head, page_options)
     components.draw_html_button(make_page, "head.html")
@@ -232,7 +232,7 @@ def draw_bertviz(checkpoint: sessions.CheckpointKey) -> None:
         format_func=lambda name: t(f"view-bertviz-{name}"), label_visibility="collapsed",
     )  # fmt: skip
     st.caption(t(f"view-bertviz-{bertviz_view}-lead"))
-    num_tokens = len(cached_results.compute(checkpoint, "encode", *texts))
+    num_tokens = len(calls.compute(checkpoint, "encode", *texts))
     config = sessions.open_session(checkpoint).config
     page = html_pages.render_bertviz(checkpoint, *texts, bertviz_view, state["layer"], state["head"], language())
     # Heights in pixels. The neuron view grows when a token is opened; the model view has a row of pictures per layer.

@@ -11,11 +11,11 @@ from bertlab_app.examples import read_examples
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import display, fields, frame, masked_text, plots, selection, sentences
 
-import bertlab
 from bertlab.abilities.compare import figures as differences
 from bertlab.abilities.compare import side_by_side_figures as side_by_side
 from bertlab.abilities.compare.compute import Comparison, compare
 from bertlab.abilities.compare.side_by_side import ModelView, view_models
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.config import ModelConfig
 from bertlab.views import columns
 from bertlab.views.numbers import percent
@@ -171,7 +171,7 @@ def draw_models() -> None:
 
 def choose_models() -> list[str]:
     """Let the user choose shipped checkpoints, or type directories and hub ids. Return their names."""
-    shipped = list(bertlab.find_shipped_checkpoints())
+    shipped = list(find_shipped_checkpoints())
     stored = url.parse_value(url.recall("models"), [])
     chosen = [*(stored if isinstance(stored, list) else []), *st.session_state.get("models", [])]
     options = list(dict.fromkeys([*shipped, *(name for name in chosen if isinstance(name, str))]))
@@ -231,7 +231,7 @@ def format_fill(view: ModelView, mask: int) -> str:
 def choose_checkpoint(container, label: str, key: str, default: str) -> sessions.CheckpointKey:
     """Let the user choose a checkpoint to compare."""
     checkpoint_name = fields.text(
-        container.selectbox, label, default, key=key, options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()],
+        container.selectbox, label, default, key=key, options=[sessions.AUTO, *find_shipped_checkpoints()],
         accept_new_options=True, help=t("checkpoint-help"),
     )  # fmt: skip
     if checkpoint_name == sessions.AUTO:

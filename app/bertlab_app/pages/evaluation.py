@@ -16,7 +16,6 @@ from bertlab_app.widgets.samples import format_sample_rows
 
 from bertlab.checkpoints.checkpoint import Checkpoint
 from bertlab.config.errors import BertlabError, DataError
-from bertlab.config.renamed_keys import RENAMED_PAGES
 from bertlab.config.tasks import TASKS, TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.tasks.example_rows import format_json_lines, generate_rows, write_example_rows
@@ -63,9 +62,6 @@ def choose_command() -> str:
                 return command
     if not commands:
         return COMMANDS[0]
-    former_name = url.recall("measure")
-    if former_name in RENAMED_PAGES:  # an old link
-        url.store("measure", RENAMED_PAGES[former_name])
     names = {command: t(command) for command in commands}  # each command has a page of the same name
     return fields.choice(st.segmented_control, t("evaluation-prediction-type"), names, "measure", required=True)
 
@@ -175,10 +171,16 @@ def draw_start_button(
     if source.is_example:
         return True
     name = sessions.loadable_name(checkpoint)
-    settings: tuple = (name, source.name, source.split, source.content_hash, task, columns, max_rows)
-    # the default is left out, because older links have a hash without this setting
-    if source.invalid_row_action != "skip":
-        settings = (*settings, source.invalid_row_action)
+    settings = (
+        name,
+        source.name,
+        source.split,
+        source.content_hash,
+        task,
+        columns,
+        max_rows,
+        source.invalid_row_action,
+    )
     settings_hash = hashlib.blake2s(repr(settings).encode("utf-8", "replace")).hexdigest()[:8]
     if source.content is not None and url.recall("from") == "upload":
         st.caption(t("evaluation-upload-not-in-link"))

@@ -1,6 +1,7 @@
 """Fill mask: mask words by clicking them, and see the most probable tokens for each mask."""
 
 import streamlit as st
+from bertlab_app import calls
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import display, fields, frame, masked_text, plots, selection, sentences
 
@@ -26,7 +27,8 @@ with st.container(key="proposals"), frame.show_errors():
     if MASK not in masked_input.masked_text + second:
         frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
     else:
-        fills = masked_input.predict(checkpoint, top_k, second or None)
+        options = {"top_k": top_k, "originals": masked_input.originals} | ({"pair": second} if second else {})
+        fills = calls.call_session(checkpoint, "fill_mask", masked_input.masked_text, **options)
         zoom = fields.zoom_switch(st)
         # every [MASK] in the second sentence was typed by the user, so it replaced no word
         words = [*masked_input.originals, *[""] * len(fills.result)]

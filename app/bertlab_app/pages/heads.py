@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 import streamlit as st
 from bertlab_app import calls, url
-from bertlab_app.data import cached_results, sessions
+from bertlab_app.data import sessions
 from bertlab_app.examples import Examples
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import components, display, fields, frame, plots, selection, sentences
@@ -63,8 +63,6 @@ def choose_surgery_input() -> SurgeryInput:
     """Draw the fields for the prediction and its texts, and return their values."""
     left, right = st.columns([4, 1])
     names = [task_type.name for task_type in list_intervention_types()]
-    if (name_in_link := url.recall("ask", names[0])) in TASK_TYPES:  # an older link may contain an alias of a task type
-        url.store("ask", TASK_TYPES[name_in_link].name, names[0])
     kind = fields.choice(
         left.segmented_control, t("heads-prediction"), names, key="ask", required=True, label_visibility="collapsed",
         format_func=lambda kind: t(f"heads-prediction-{kind}"),
@@ -304,7 +302,7 @@ def edit_attention(
     if method == "one":
         weights = [(choose_position(st, tokens, "row.to", default_target), 1.0)]
     if method == "hand":
-        probs_T = cached_results.compute(
+        probs_T = calls.compute(
             checkpoint,
             "attention_row",
             surgery_input.text,
@@ -342,7 +340,7 @@ def patch_hidden_states(
 ) -> None:
     """Draw the fields that replace a hidden state with a hidden state of another text."""
     config = sessions.open_session(checkpoint).config
-    other_tokens = cached_results.compute(checkpoint, "encode", other)
+    other_tokens = calls.compute(checkpoint, "encode", other)
     default_target, default_source = find_example_patch(surgery_input)
     containers = st.columns([3, 4, 3, 4], vertical_alignment="bottom")
     source_state = fields.hidden_state(
@@ -404,7 +402,7 @@ def show_preview(
         return
     config = sessions.open_session(checkpoint).config
     current, changed = (
-        cached_results.compute(
+        calls.compute(
             checkpoint,
             "intervene",
             *surgery_input.positional_arguments,
@@ -463,8 +461,8 @@ with frame.show_errors():
     )
     config = sessions.open_session(checkpoint).config
     # predict before anything is drawn, so that an error in the text is shown only once
-    cached_results.compute(checkpoint, "intervene", *surgery_input.positional_arguments, mask=surgery_input.mask)
-    tokens = cached_results.compute(checkpoint, "encode", surgery_input.text, surgery_input.pair)
+    calls.compute(checkpoint, "intervene", *surgery_input.positional_arguments, mask=surgery_input.mask)
+    tokens = calls.compute(checkpoint, "encode", surgery_input.text, surgery_input.pair)
     effects = recall_effects(checkpoint, surgery_input)
     left, right = st.columns([3, 2], gap="medium")
     with left.container(key="heads-measured"):
@@ -473,7 +471,7 @@ with frame.show_errors():
             line,
             config,
             effects and effects.result,
-            cached_results.compute(checkpoint, "head_roles", surgery_input.text, surgery_input.pair),
+            calls.compute(checkpoint, "head_roles", surgery_input.text, surgery_input.pair),
         )
         draw_change_buttons(line, config)
         display.explain("head_effect", "patch_effect")

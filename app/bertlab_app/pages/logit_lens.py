@@ -2,7 +2,6 @@
 
 import streamlit as st
 from bertlab_app import calls
-from bertlab_app.data import cached_results
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import display, fields, frame, plots, selection, sentences
 
@@ -64,7 +63,7 @@ with frame.show_errors():
             frame.note(t("logit-lens-joint-too-few-masks"))
         else:
             beam_size = fields.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
-            joint_fill = cached_results.compute(checkpoint, "fill_jointly", text, beam_size)
+            joint_fill = calls.compute(checkpoint, "fill_jointly", text, beam_size)
             fillings = (*joint_fill.fillings, joint_fill.independent)
             together, independently = t("logit-lens-joint-together"), t("logit-lens-joint-independently")
             rows = {

@@ -4,7 +4,7 @@ import random
 
 import streamlit as st
 from bertlab_app import calls, url
-from bertlab_app.data import cached_results, sessions
+from bertlab_app.data import sessions
 from bertlab_app.examples import Examples
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import batch, display, fields, files, frame, plots, selection, sentences
@@ -136,8 +136,6 @@ def show_verdict(checkpoint: sessions.CheckpointKey, first: str, second: str) ->
 
 
 frame.heading("next-sentence")
-if url.recall(VIEW_KEY) == "probes":  # the name of the view in older links
-    url.store(VIEW_KEY, "test-pairs")
 view = fields.choice(
     st.segmented_control, t("view"), VIEWS, key=VIEW_KEY, required=True,
     format_func=lambda name: t(f"next-sentence-view-{name}"), label_visibility="collapsed",
@@ -160,7 +158,7 @@ with st.container(key="verdict"), frame.show_errors():
     checkpoint = selection.open_checkpoint("next-sentence", first, second)
     if view == "pair":
         show_verdict(checkpoint, first, second)
-        tokens = cached_results.compute(checkpoint, "encode", first, second)
+        tokens = calls.compute(checkpoint, "encode", first, second)
         st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')
         draw_attention(checkpoint, first, second)
     elif view == "candidates":

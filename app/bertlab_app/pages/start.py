@@ -1,16 +1,17 @@
 """Start: one sentence with its attention and a masked word, links to all pages, and the shipped checkpoints."""
 
 import streamlit as st
+from bertlab_app import calls
 from bertlab_app.classroom import current
-from bertlab_app.data import cached_results, sessions
+from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import PAGES, find_page, menu
 from bertlab_app.widgets import components, display, frame, plots, selection, sentences
 from bertlab_app.widgets.masked_text import MaskedText, describe_original, draw_masked_text
 
-import bertlab
 from bertlab.abilities.attention.summary import find_most_striking_weight
 from bertlab.abilities.results import AttentionMap
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.languages import list_message_ids
 from bertlab.text.word_spans import MASK
 from bertlab.views import figures
@@ -94,7 +95,9 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
     if MASK not in masked_input.masked_text:
         frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
         return
-    fills = masked_input.predict(checkpoint, TOP_K)
+    fills = calls.call_session(
+        checkpoint, "fill_mask", masked_input.masked_text, top_k=TOP_K, originals=masked_input.originals
+    )
     word, fill = masked_input.originals[0], fills.result[0]
     line = describe_original(word, fill.original) if word else t("fill-mask-mask-number", number=1)
     st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
@@ -107,7 +110,7 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
 
 def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Draw the heads of the layer with the attention weight that stands out most, and state this weight."""
-    attention = cached_results.compute(checkpoint, "attention", text)
+    attention = calls.compute(checkpoint, "attention", text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
         return
@@ -158,7 +161,7 @@ for section, pages in menu().items():
                 st.html(f'<p class="small">{t(f"start-{page.name}")}</p>')
 
 with st.expander(t("start-choose-checkpoint"), icon=":material/inventory_2:"):
-    shipped = list(bertlab.find_shipped_checkpoints())
+    shipped = list(find_shipped_checkpoints())
     if not shipped:
         frame.note(t("checkpoint-none-installed"))
     for row in (shipped[n : n + CARDS_PER_ROW] for n in range(0, len(shipped), CARDS_PER_ROW)):

@@ -14,7 +14,7 @@ from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import escape_html
 from bertlab_app import calls
-from bertlab_app.data import cached_results, sessions
+from bertlab_app.data import sessions
 from bertlab_app.i18n import error_text, language, t
 from bertlab_app.widgets import display, fields, frame, plots, result_sentences, selection
 from bertlab_app.widgets.batch import encode_csv
@@ -220,5 +220,5 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
 
 def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: ScoredRow, separator: str) -> None:
     task_type = get_finetune_type(kind)
-    predict = partial(cached_results.compute, checkpoint, task_type.command)
+    predict = partial(calls.compute, checkpoint, task_type.command)
     selection.open_attention_page(checkpoint, *task_type.choose_attention_texts(row, separator, predict))

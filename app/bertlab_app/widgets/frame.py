@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlException
 
-import bertlab
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.languages import languages, list_message_ids
@@ -147,7 +147,7 @@ def draw_checkpoint(is_used: bool) -> None:
     with st.sidebar:
         name = fields.text(
             st.selectbox, t("checkpoint"), sessions.AUTO, key="checkpoint",
-            options=[sessions.AUTO, *bertlab.find_shipped_checkpoints()], accept_new_options=True,
+            options=[sessions.AUTO, *find_shipped_checkpoints()], accept_new_options=True,
             help=_make_help() if is_used else t("checkpoint-not-used-here"), disabled=not is_used,
         )  # fmt: skip
         if (error := _try_to_open(name)) is None:
@@ -160,7 +160,7 @@ def draw_checkpoint(is_used: bool) -> None:
 
 def _make_help() -> str:
     """Make the help of the checkpoint field in Markdown: what the field does, and what each checkpoint is for."""
-    purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *bertlab.find_shipped_checkpoints())]
+    purposes = [(name, f"checkpoint-purpose-{name}") for name in (sessions.AUTO, *find_shipped_checkpoints())]
     lines = [f"- {name}: {t(id)}" for name, id in purposes if id in list_message_ids()]
     return "\n".join([t("checkpoint-help"), "", *lines])
 

@@ -11,8 +11,7 @@ from bertlab.tasks.masked_lm import Original
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_indices
 from bertlab.views.numbers import percent
-from bertlab_app import calls, url
-from bertlab_app.data import sessions
+from bertlab_app import url
 from bertlab_app.examples import Examples
 from bertlab_app.i18n import t
 from bertlab_app.widgets import components, fields
@@ -48,11 +47,6 @@ class MaskedText:
         """Store which words are masked. If the text is too long for the address, the address omits the indices too."""
         joined_indices = ".".join(map(str, sorted(indices)))
         url.store("mask", joined_indices, self.default, in_address=len(self.text) <= url.MAX_TEXT_LENGTH)
-
-    def predict(self, checkpoint: sessions.CheckpointKey, top_k: int, second: str | None = None) -> calls.Expression:
-        """Predict the masked words with `Session.fill_mask`."""
-        options = {"top_k": top_k, "originals": self.originals} | ({"pair": second} if second else {})
-        return calls.call_session(checkpoint, "fill_mask", self.masked_text, **options)
 
 
 def draw_masked_text(examples: Examples, *, container=st, help: str | None = None) -> MaskedText:

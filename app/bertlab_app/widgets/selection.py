@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-import bertlab
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
 from bertlab.config.languages import (
@@ -50,7 +50,7 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 
 def list_shipped(task_type: str) -> list[str]:
     """List the shipped checkpoints for a task type, best first: those for the language of the interface come first."""
-    shipped = bertlab.find_shipped_checkpoints()
+    shipped = find_shipped_checkpoints()
     return [name for name in rank_shipped_checkpoints(task_type, language()) if name in shipped]
 
 
@@ -132,7 +132,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
         if task is None:
             raise
         pretrained = "strongest"  # if no checkpoint is installed: the default of `bertlab finetune --from`
-        if bertlab.find_shipped_checkpoints():
+        if find_shipped_checkpoints():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error
 
