@@ -11,7 +11,7 @@ import pytest
 import torch
 from bertlab_app import registry
 from bertlab_app.examples import read_examples
-from bertlab_app.explanations import NUMBERS
+from bertlab_app.widgets.display import NUMBERS
 from support.pages import SCREENS, bodies, open_example_page, open_page
 from support.pages import errors as alerts
 

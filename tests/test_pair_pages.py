@@ -7,8 +7,8 @@ import io
 import pytest
 import torch
 from bertlab_app.examples import read_examples
-from bertlab_app.explanations import NUMBERS
 from bertlab_app.widgets import batch
+from bertlab_app.widgets.display import NUMBERS
 from support.figures import read_charts
 from support.pages import bodies, errors, open_example_page, open_page
 from support.texts import text

@@ -31,7 +31,6 @@ class Place:
 
     @property
     def step(self) -> Step:
-        """The step."""
         return self.lesson.steps[self.step_index]
 
     @property
@@ -61,7 +60,7 @@ def find_place() -> Place | None:
 
 
 def store_place(lesson: str, step_index: int) -> None:
-    """Go to a step of a lesson without a class. Call this from a widget's callback."""
+    """Go to a step of a lesson without a class."""
     st.session_state["url.values"]["lesson"] = f"{lesson}.{step_index + 1}" if lesson else ""
 
 
@@ -104,6 +103,6 @@ def _read_cached(path: Path, version: int) -> Lesson:
 
 @cache
 def open_store() -> ClassStore:
-    """Open the file that stores the state and the guesses of the class. All sessions share the opened file."""
+    """Open the file that stores the state and the guesses of the class."""
     name = os.environ[CLASSROOM_LESSON]
     return ClassStore(Path(access.CLASSROOM_DIRECTORY), name if name in find_lessons() else Path(name).stem)

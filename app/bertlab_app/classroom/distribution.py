@@ -13,7 +13,6 @@ NUM_RANGES = 8  # if there are more than `MAX_BARS` numbers, so many bars are dr
 
 
 def draw_bars(question: Question, counts: Mapping[str, int], *, own_guess: str | None, shows_answer: bool) -> str:
-    """Draw the guesses for a question as HTML bars."""
     total = sum(counts.values())
     rows = []
     for label, values in _group_guesses(question, counts):

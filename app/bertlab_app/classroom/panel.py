@@ -24,7 +24,7 @@ _page_slots = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 
 def follow(page: str) -> None:
-    """Open the page of the current step if this session has not opened it yet. Call this before `url.enter_page`."""
+    """Open the page of the current step if this session has not opened it yet."""
     state = st.session_state
     with frame.show_errors():
         if place := current.return_to_address(page):
@@ -48,7 +48,7 @@ def open_step(place: Place) -> None:
 
 
 def draw() -> None:
-    """Draw the panel if this session is in a lesson. The style sheet moves the panel beside the page."""
+    """Draw the panel if this session is in a lesson."""
     with frame.show_errors():
         place = current.find_place()
         if place is None:
@@ -65,7 +65,7 @@ def draw() -> None:
 
 
 def hide_page() -> bool:
-    """If the step's page would give the answer away, show a note instead. Return whether the page is hidden."""
+    """If the step's page would give the answer away, show a note instead."""
     with frame.show_errors():
         place = current.find_place()
         if place and place.hides_page and place.step.page == (st.session_state["url.page"] or "start"):
@@ -79,10 +79,7 @@ def hide_page() -> bool:
 
 @contextmanager
 def take_turn() -> Iterator[None]:
-    """Wait until fewer than `PAGES_AT_ONCE` students' pages are being drawn for a new step, then run the block.
-
-    Only a run that opens a step in a student's session waits.
-    """
+    """Wait until fewer than `PAGES_AT_ONCE` students' pages are being drawn for a new step, then run the block."""
     is_opening = st.session_state.pop("class.is_opening", False)
     must_wait = is_opening and roles.is_in_class() and not roles.is_teacher()
     if must_wait:

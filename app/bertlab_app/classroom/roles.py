@@ -21,15 +21,12 @@ def is_in_class() -> bool:
 
 
 def is_teacher() -> bool:
-    """Whether this session has sent the teacher's key. Without a class, there is no teacher."""
+    """Whether this session has sent the teacher's key."""
     return is_in_class() and st.session_state.get("class.is_teacher", False)
 
 
 def identify_visitor() -> None:
-    """Determine the role of this visitor. Call this at the start of every run, after `url.read_address`.
-
-    A key in the address is checked once, and removed from the address and from the values of the session.
-    """
+    """Determine the role of this visitor."""
     state = st.session_state
     key = state["url.values"].pop("key", "")
     if not is_in_class():
@@ -63,7 +60,7 @@ def read_cookie(name: str) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Whether a text is the teacher's key. The time of the comparison does not depend on the text."""
+    """Whether a text is the teacher's key."""
     return bool(os.environ.get(CLASSROOM_KEY)) and _equal(key, os.environ[CLASSROOM_KEY])
 
 

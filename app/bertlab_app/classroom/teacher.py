@@ -47,7 +47,6 @@ def set_phase(phase: str) -> None:
 
 
 def delete_all() -> None:
-    """Delete all guesses. The lesson begins again at the first step."""
     check_teacher()
     current.open_store().delete_all()
 
@@ -84,10 +83,7 @@ def draw_question(place: Place, question: Question) -> None:
 
 
 def draw_controls(place: Place) -> None:
-    """Draw the buttons to the other steps, the notes, and the list of steps.
-
-    In the view for a projector, draw only the buttons and the students' address.
-    """
+    """Draw the buttons to the other steps, the notes, and the list of steps."""
     index, last_index = place.step_index, len(place.lesson.steps) - 1
     if not place.step.question or place.phase == "closed":
         line = t("class-here", count=current.open_store().count_present())
@@ -150,7 +146,6 @@ def draw_menu(place: Place) -> None:
 
 
 def draw_address(*, with_qr_code: bool) -> None:
-    """Draw the address that students open and, if `with_qr_code`, its QR code."""
     address = os.environ.get(CLASSROOM_ADDRESS, "")
     st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
     if with_qr_code:

@@ -54,12 +54,7 @@ def _report_unreadable(name: str) -> Iterator[None]:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _read_cached(
-    name: str,
-    content: bytes | None,
-    spec: TaskSpec,
-    split: str,
-    invalid: InvalidRowAction,
-    modification_times: tuple,
+    name: str, content: bytes | None, spec: TaskSpec, split: str, invalid: InvalidRowAction, modification_times: tuple
 ) -> AnalysisRows:
     """Read labelled rows."""
     if content is None:

@@ -49,8 +49,7 @@ def _make_key(name: str, path: Path) -> CheckpointKey:
 def loadable_name(checkpoint: CheckpointKey) -> str:
     """Return what `bertlab.load` accepts for a checkpoint: the name of a shipped one, a directory, or a hub id."""
     return next(
-        (name for name, path in find_shipped_checkpoints().items() if str(path) == checkpoint.source),
-        checkpoint.source,
+        (name for name, path in find_shipped_checkpoints().items() if str(path) == checkpoint.source), checkpoint.source
     )
 
 

@@ -23,7 +23,7 @@ SEGMENTS = {"a": 0, "b": 1}  # sentence letter in the canvas filter -> segment i
 # On a narrow screen, the rollout map scrolls sideways instead of drawing the names of the tokens over each other.
 ROLLOUT_STYLE = "<style>.st-key-rollout > * {{ min-width: {}px; }}</style>"
 ROLLOUT_MARGIN, ROLLOUT_TOKEN_WIDTH = 80, 14  # pixels for the names of the tokens, and for each column of the map
-# view -> the explanations below it, as keys of `numbers.NUMBERS`; other views explain attention and entropy
+# view -> the explanations below it, as keys of `display.NUMBERS`; other views explain attention and entropy
 EXPLANATIONS = {"neuron": ["attention", "attention_score", "entropy"], "rollout": ["rollout"], "bertviz": ["attention"]}
 
 

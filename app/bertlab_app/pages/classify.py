@@ -18,11 +18,6 @@ SECOND_TEXT, SHOWS_SECOND_TEXT = "judged2", "two"
 
 
 def second_text_field(num_texts: int | None, example: str) -> str:
-    """Draw the field of the second text and return its text.
-
-    If the checkpoint was trained on single texts, the field is hidden until the user clicks a button or a link contains
-    a second text. From then on it stays visible, even when it is empty.
-    """
     if num_texts == 1:
         shows_field = "1" if url.recall(SECOND_TEXT) else url.recall(SHOWS_SECOND_TEXT)
         url.store(SHOWS_SECOND_TEXT, shows_field)
@@ -76,10 +71,7 @@ def show_prediction(checkpoint: sessions.CheckpointKey, text: str, second_text: 
             if second_text:
                 st.html(labels.word_effects_html(second_text, effects, second=True))
             axis = t("classify-log-odds-axis" if prediction.value is None else "classify-value-axis")
-            data = {
-                "word": [word.text for word in effects.words],
-                "effect": [word.effect for word in effects.words],
-            }
+            data = {"word": [word.text for word in effects.words], "effect": [word.effect for word in effects.words]}
             plots.draw("words-effects", labels.word_bars, word_effects, axis=axis, data=data)
             display.sentence(sentences.word_effects(effects))
             display.explain("word_effect" if prediction.value is None else "word_effect_value")

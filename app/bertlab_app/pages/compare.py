@@ -33,7 +33,6 @@ def compare_inputs(
     texts: tuple[str, str],
     second_texts: tuple[str, str] | None,
 ) -> calls.Expression:
-    """Compare two checkpoints on the same input, or one checkpoint on two inputs."""
     # `cached_results.compare_checkpoints`, the cached version of `compare`, takes checkpoints instead of sessions
     session = calls.Expression(first, "session", checkpoint=first)
     other = calls.Expression(second, "other", (f"other = bertlab.load({sessions.loadable_name(second)!r})",))
@@ -74,10 +73,7 @@ def list_words_split_differently(comparison: Comparison) -> None:
 
 
 def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
-    """Draw how much every head differs, and how the attention of one head differs.
-
-    The user chooses this head in two fields; by default, it is the head that differs most.
-    """
+    """Draw how much every head differs, and how the attention of one head differs."""
     result = comparison.result
     if not result.has_comparable_heads:
         frame.note(t("compare-different-head-counts"))
@@ -98,11 +94,7 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
 
 
 def draw_layers(comparison: calls.Expression) -> None:
-    """Draw the difference of every layer, and the tokens whose hidden states differ most.
-
-    If the two models have different numbers of layers or hidden sizes, every layer of one is compared with every layer
-    of the other.
-    """
+    """Draw the difference of every layer, and the tokens whose hidden states differ most."""
     result = comparison.result
     if result.cosine_distance_LU is None:
         st.subheader(t("compare-layers"), anchor=False)
@@ -170,7 +162,7 @@ def draw_models() -> None:
 
 
 def choose_models() -> list[str]:
-    """Let the user choose shipped checkpoints, or type directories and hub ids. Return their names."""
+    """Let the user choose shipped checkpoints, or type directories and hub ids."""
     shipped = list(find_shipped_checkpoints())
     stored = url.parse_value(url.recall("models"), [])
     chosen = [*(stored if isinstance(stored, list) else []), *st.session_state.get("models", [])]
@@ -185,7 +177,6 @@ def choose_models() -> list[str]:
 def compute_views(
     checkpoints: tuple[sessions.CheckpointKey, ...], text: str, originals: tuple[str, ...]
 ) -> calls.Expression:
-    """Call `view_models` for the chosen checkpoints. Return the views with the Python code that computes them."""
     names = [sessions.loadable_name(checkpoint) for checkpoint in checkpoints]
     load_calls = ", ".join(f"bertlab.load({name!r})" for name in names)
     models = calls.Expression(checkpoints, "sessions", ("import bertlab", f"sessions = [{load_calls}]"))
@@ -229,7 +220,6 @@ def format_fill(view: ModelView, mask: int) -> str:
 
 
 def choose_checkpoint(container, label: str, key: str, default: str) -> sessions.CheckpointKey:
-    """Let the user choose a checkpoint to compare."""
     checkpoint_name = fields.text(
         container.selectbox, label, default, key=key, options=[sessions.AUTO, *find_shipped_checkpoints()],
         accept_new_options=True, help=t("checkpoint-help"),

@@ -233,7 +233,6 @@ def show_published() -> None:
 
 
 def show_largest_part(amounts: Mapping[str, float]) -> None:
-    """Name the largest part of a cost in a sentence."""
     display.sentence(sentences.parts(amounts, cost_views.name_part(max(amounts, key=amounts.get), language())))
 
 

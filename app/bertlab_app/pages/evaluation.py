@@ -125,7 +125,7 @@ def make_source(name: str, content: bytes) -> Source:
 
 
 def choose_columns(spec: TaskSpec, rows: AnalysisRows) -> tuple[tuple[str, ...], str]:
-    """Let the user choose the text columns and the label column. The defaults are the task's columns, or a guess."""
+    """Let the user choose the text columns and the label column."""
     task_type = get_finetune_type(spec.kind)
     if task_type.has_fixed_columns:
         return (), ""
@@ -167,7 +167,6 @@ def show_sample_rows(spec: TaskSpec, labels: Sequence[str], model_language: str)
 def draw_start_button(
     checkpoint: sessions.CheckpointKey, source: Source, task: str, columns: tuple, max_rows: int, total: int
 ) -> bool:
-    """Draw the button that starts the evaluation. Example rows are evaluated immediately, so they have no button."""
     if source.is_example:
         return True
     name = sessions.loadable_name(checkpoint)
@@ -216,7 +215,6 @@ def evaluate(
     checkpoint: sessions.CheckpointKey, loaded: Checkpoint, rows: calls.Expression, source: Source, task: str,
     columns: tuple[tuple[str, ...], str], max_rows: int,
 ) -> calls.Expression:  # fmt: skip
-    """Evaluate a checkpoint on rows. Return the `ErrorAnalysis` with the Python code that computes it."""
 
     def analyse(
         loaded: Checkpoint, rows: AnalysisRows, spec: TaskSpec, max_rows: int, **options: InvalidRowAction

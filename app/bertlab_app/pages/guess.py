@@ -19,10 +19,7 @@ frame.heading("guess")
 
 
 def read_counts() -> dict[str, int] | None:
-    """Return how often each word was guessed; None until the answer to the current question is revealed.
-
-    Outside a lesson, the guesses are typed into a field.
-    """
+    """Return how often each word was guessed; None until the answer to the current question is revealed."""
     place = current.find_place()
     if place and place.step.page == "guess" and place.step.question and place.step.question.kind == "word":
         if place.phase != "revealed":

@@ -106,7 +106,7 @@ FIELDS = {"masked_lm": draw_mask_fields, "sentence_pair": draw_sentence_fields, 
 
 
 def recall_changes() -> str:
-    """Return the line of changes in the address. Show a caption if the line is too long for a link."""
+    """Return the line of changes in the address."""
     line = url.recall("changes")
     url.store("changes", line)
     fields.note_too_long_for_link(st, line)
@@ -114,12 +114,10 @@ def recall_changes() -> str:
 
 
 def store_changes(line: str) -> None:
-    """Replace the line of changes in the address."""
     url.store("changes", line)
 
 
 def parse_changes(line: str, config: ModelConfig) -> changes.Changes:
-    """Parse a line of changes. An invalid line gives no changes here; `Session.intervene` reports its error."""
     try:
         return changes.resolve(line, config.num_heads)
     except InterventionError:
@@ -190,10 +188,7 @@ def call_head_effects(
 
 
 def measure_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, container) -> None:
-    """Compute the effect of every head, layer by layer, with a progress bar. Then run the page again.
-
-    A user action interrupts the computation. Finished layers are cached, so the page goes on with the next layer.
-    """
+    """Compute the effect of every head, layer by layer, with a progress bar."""
     bar = container.progress(0.0, t("heads-measuring"))
     call_head_effects(checkpoint, surgery_input, lambda share: bar.progress(share, t("heads-measuring")))
     st.session_state["heads.measured"] = (checkpoint, *astuple(surgery_input))
@@ -244,7 +239,7 @@ def find_colour_limit(effects: HeadEffects) -> float:
 
 
 def list_outcome_names(kind: str) -> dict[str, str]:
-    """Return {label: the name shown in its place} for labels that have one. The label of "no answer" is empty."""
+    """Return {label: the name shown in its place} for labels that have one."""
     if kind != "sentence_pair":
         return {"": t("heads-outcome-none")}
     return {
@@ -261,7 +256,6 @@ def name_outcome(kind: str, label: str) -> str:
 
 
 def prediction_html(change: PredictionChange) -> str:
-    """Return one line of HTML with the probability of the prediction before and after the changes."""
     old, new = change.outcomes[0], change.outcomes[change.top]  # the most probable outcome before and after
     old_name, new_name = (escape_html(name_outcome(change.kind, outcome.label)) for outcome in (old, new))
     sentence = t(
@@ -502,11 +496,7 @@ with frame.show_errors():
         change = calls.call_session(checkpoint, "intervene", *surgery_input.positional_arguments, **arguments)
         st.html(prediction_html(change.result))
         names = list_outcome_names(change.result.kind)
-        options = {
-            "names": names,
-            "zoom": fields.zoom_switch(st),
-            "lang": language(),
-        }
+        options = {"names": names, "zoom": fields.zoom_switch(st), "lang": language()}
         data = columns.prediction_change(change.result)
         plots.draw("before-after", change_figures.before_after, change, data=data, is_shared=True, **options)
         if line:

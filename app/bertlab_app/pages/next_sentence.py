@@ -22,10 +22,6 @@ VIEWS = ["pair", "candidates", "test-pairs", "list"]
 
 
 def shuffle_words(text: str) -> str:
-    """Shuffle the words of a text. The same text always gives the same result.
-
-    The order of the words changes, except if all words are equal.
-    """
     words = text.split()
     shuffled_words, rng = list(words), random.Random(text)
     while len(set(words)) > 1 and shuffled_words == words:
@@ -34,7 +30,7 @@ def shuffle_words(text: str) -> str:
 
 
 def draw_attention(checkpoint: sessions.CheckpointKey, first: str, second: str) -> None:
-    """Draw how much attention of each head goes from B to A. A click chooses a head to open on the page Attention."""
+    """Draw how much attention of each head goes from B to A."""
     st.subheader(t("next-sentence-attention"), anchor=False)
     attention_call = calls.call_session(checkpoint, "pair_attention", first, second)
     attention = attention_call.result

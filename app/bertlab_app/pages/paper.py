@@ -51,7 +51,6 @@ def list_measures(task: PaperTask) -> list[Measure]:
 
 
 def name_measure(measure: Measure) -> str:
-    """Return the name of a measure in the language of the interface."""
     return t(f"metric-{measure.metric}")
 
 
@@ -65,7 +64,7 @@ def choose_measure(task: PaperTask) -> Measure:
 
 
 def find_explanation(measure: Measure) -> str:
-    """Find the key of `numbers.NUMBERS` that explains a measure."""
+    """Find the key of `display.NUMBERS` that explains a measure."""
     metric = measure.metric.removeprefix("mismatched_")
     if metric == "f1" and get_task(measure.task).kind != "span":
         return "f1_class"
@@ -99,10 +98,6 @@ def show_example(task: PaperTask) -> None:
 
 
 def show_open_button(task: PaperTask, own_results: Sequence[OwnResult], page: Page) -> None:
-    """Draw the button that opens the example of a task on the page that answers it.
-
-    If there is no checkpoint for the task, a line with the command that trains one is shown instead of the button.
-    """
     same_task_results = [result for result in own_results if result.task == task.name and result.source]
     similar_task = ANSWERED_BY.get(task.name)
     similar_task_results = [result for result in own_results if result.task == similar_task and result.source]
@@ -227,7 +222,6 @@ def find_published(table: str, measure: Measure, title: str) -> str:
 
 
 def find_small_model_range(table: str, measure: Measure) -> str:
-    """Find the range of the published results of Google's small models."""
     values = [
         row.values[measure.name]
         for row in PUBLISHED[table]
@@ -237,7 +231,6 @@ def find_small_model_range(table: str, measure: Measure) -> str:
 
 
 def format_result(row: PublishedRow, measure: Measure) -> str:
-    """Format a published result with its split: "84.6 test"."""
     return f"{row.values[measure.name]:.1f}\N{NO-BREAK SPACE}{t(f'paper-split-{row.split}')}"
 
 

@@ -141,7 +141,6 @@ def show_predictions(example: calls.Expression) -> None:
 
 
 def show_running_mean(checkpoint: sessions.CheckpointKey, text: str, draws: int, settings: dict[str, object]) -> None:
-    """Show the losses of all draws up to the current one, and their running means."""
     st.subheader(t("pretraining-losses"), anchor=False, help=t("pretraining-losses-help"))
     bar = frame.progress_bar(st.empty(), "pretraining-progress")
     losses = calls.call_session(checkpoint, "pretraining_losses", text, draws, progress=bar, **settings)

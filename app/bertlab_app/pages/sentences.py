@@ -71,7 +71,6 @@ def read_upload(upload) -> Rows:
 
 
 def choose_column(container, table: Rows) -> list[str]:
-    """If a table has several columns, let the user choose one."""
     column = choose_text_column(table.columns, TEXT_NAMES, table.rows)
     if len(table.columns) > 1:
         column = fields.column(container, t("batch-text-column"), column, table.columns, "lines-column")
@@ -79,7 +78,7 @@ def choose_column(container, table: Rows) -> list[str]:
 
 
 def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vectors: calls.Expression) -> Clusters:
-    """Draw the map with its controls, and return the clusters. A lasso selects lines, a click one line."""
+    """Draw the map with its controls, and return the clusters."""
     left, right = st.columns([1, 1])
     names = {name: t(f"sentences-map-{name}") for name in list_map_methods()}
     method = fields.choice(left.segmented_control, t("sentences-map-method"), names, "map", required=True)

@@ -34,10 +34,7 @@ EXPLANATIONS = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accurac
 
 
 def make_arcs(attention: AttentionMap, layer: int) -> dict:
-    """Compute the positions of the words and one arc for each large attention weight, for `static/arcs.js`.
-
-    [CLS], [SEP] and the attention of a token to itself are not drawn.
-    """
+    """Compute the positions of the words and one arc for each large attention weight, for `static/arcs.js`."""
     words, centres, total_width = [], {}, 0.0
     for token in attention.tokens:
         if not token.special:
@@ -55,15 +52,11 @@ def make_arcs(attention: AttentionMap, layer: int) -> dict:
 
 
 def select_checkpoint(name: str) -> None:
-    """Select a checkpoint in the sidebar, for every page."""
     st.session_state["checkpoint"] = name
 
 
 def draw_card(name: str) -> None:
-    """Draw the card of a shipped checkpoint: description, metrics, size, and a button that selects it.
-
-    Instead of the button, the card of the selected checkpoint has a link to a page that can use the checkpoint.
-    """
+    """Draw the card of a shipped checkpoint: description, metrics, size, and a button that selects it."""
     config, record = sessions.read_description(name)
     is_selected = st.session_state.get("opened") == name
     mark = f"<span>✓ {t('start-checkpoint-selected')}</span>" if is_selected else ""

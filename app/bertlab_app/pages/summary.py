@@ -44,7 +44,6 @@ def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int
 
 
 def draw_sentences(container, heading: str, summary: Summary, indices: tuple[int, ...]) -> None:
-    """List the sentences with these indices, each with its number and its score."""
     with container:
         st.subheader(t(heading), anchor=False)
         st.html(sentence_list_html(summary, indices))

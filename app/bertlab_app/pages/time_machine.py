@@ -26,10 +26,7 @@ run_name = fields.text(
 @st.fragment
 @frame.show_errors()
 def show_timeline(run: Path, first: str, second: str) -> None:
-    """Compute the predictions of every snapshot for the texts, with a progress bar, and draw the timeline.
-
-    An error, such as a text that is too long, is shown on the page.
-    """
+    """Compute the predictions of every snapshot for the texts, with a progress bar, and draw the timeline."""
     container, start_time = st.empty(), time.monotonic()
 
     def show_progress(done: int, total: int) -> None:
@@ -39,8 +36,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
     compute_with = partial(training_runs.compute_timeline, on_progress=show_progress)
     texts = (first, second or None)
     timeline_call = calls.assign(
-        "snapshots",
-        calls.call_function(timeline, calls.make_path_expression(run), *texts, compute_with=compute_with),
+        "snapshots", calls.call_function(timeline, calls.make_path_expression(run), *texts, compute_with=compute_with)
     )
     code = calls.write_canvas_code(timeline_call, html.timeline_html, "time-machine.html")
     options = components.canvas_options() | {"code": code}

@@ -22,7 +22,6 @@ can_start = roles.is_teacher() or not access.is_restricted()
 
 
 def start_run(text: str) -> None:
-    """Start a live run if this visitor may start one."""
     try:
         if roles.is_teacher() or not access.is_restricted():
             live_run.start(language(), text)
@@ -31,7 +30,6 @@ def start_run(text: str) -> None:
 
 
 def open_time_machine(name: str) -> None:
-    """Open the page Time machine with a run."""
     parameters = url.replace_values({"run": name})
     st.switch_page(PAGES["time-machine"].script, query_params=parameters)
 
@@ -85,7 +83,7 @@ def show_run() -> None:
 
 
 def read_live_log(run) -> calls.Expression:
-    """Read the rows of a run's log that the curves need. The Python code that the page shows reads all rows."""
+    """Read the rows of a run's log that the curves need."""
     return calls.call_function(
         history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_thinned_log
     )

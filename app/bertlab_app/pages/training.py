@@ -5,9 +5,9 @@ from pathlib import Path
 import streamlit as st
 from bertlab_app import calls
 from bertlab_app.data import training_runs
-from bertlab_app.explanations import NUMBERS
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import display, evaluation_results, fields, frame, plots, result_sentences
+from bertlab_app.widgets.display import NUMBERS
 
 from bertlab.checkpoints import history
 from bertlab.views import curves
@@ -44,12 +44,7 @@ scale = fields.choice(
 
 
 def show_status_table(statuses: dict[str, history.RunStatus], logs: dict[str, list[dict]]) -> None:
-    """Show a table with the state and the latest metrics of each run.
-
-    Args:
-        statuses: name of a run -> its status.
-        logs: name of a run -> the rows of its log.
-    """
+    """Show a table with the state and the latest metrics of each run."""
     last_steps = {name: next((row for row in reversed(logs[name]) if history.is_step(row)), {}) for name in statuses}
     numbers = {
         "step": [f"{status.step:,}" for status in statuses.values()],
@@ -65,11 +60,7 @@ def show_status_table(statuses: dict[str, history.RunStatus], logs: dict[str, li
 
 
 def show_settings_table(settings: dict[str, list]) -> None:
-    """Show the settings that differ between the runs. The columns are the settings or the runs, whichever are fewer.
-
-    Args:
-        settings: name of a setting -> its value in each of the selected runs; None if the run has no such setting.
-    """
+    """Show the settings that differ between the runs."""
     texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-differing-settings"), anchor=False)
     if len(settings) <= len(selected_runs):
@@ -88,7 +79,6 @@ def format_held_out_metric(rows: list[dict]) -> str:
 
 
 def translate_metric(metric: str) -> str:
-    """Translate the name of a metric. Metrics of fine-tuning have the same names as on the page Evaluation."""
     return t(f"metric-{metric}") if metric in curves.TASK_METRICS else t(f"training-{metric}")
 
 

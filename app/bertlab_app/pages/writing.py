@@ -11,12 +11,7 @@ from bertlab_app.widgets.batch import encode_csv
 
 from bertlab.abilities.writing.corrections import MARGIN, Correction
 from bertlab.abilities.writing.figures import corrections_html, gain_bars, proposal_bars, surprise_bars
-from bertlab.abilities.writing.surprise import (
-    ProposedWord,
-    ScoredWord,
-    TextSurprise,
-    match_case,
-)
+from bertlab.abilities.writing.surprise import ProposedWord, ScoredWord, TextSurprise, match_case
 from bertlab.config.languages import languages
 from bertlab.text.word_spans import find_words, update_word_indices
 from bertlab.views.numbers import percent
@@ -30,7 +25,7 @@ MAX_OPACITY = 0.55  # the opacity of the shade of a word whose surprise reaches 
 
 
 def cut_text(text: str) -> str:
-    """Return the first `MAX_WORDS` words of a text. If the text has more words, show a note about the rest."""
+    """Return the first `MAX_WORDS` words of a text."""
     spans = [span for span in find_words(text) if text[slice(*span)].isalnum()]
     if len(spans) <= MAX_WORDS:
         return text

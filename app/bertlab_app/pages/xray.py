@@ -25,11 +25,7 @@ def show_result(checkpoint: sessions.CheckpointKey, span_xray: calls.Expression)
     else:
         st.html(f'<p class="say">{t("xray-no-answer-at", tau=tau)}</p>')
     plots.draw("threshold", xray.threshold_strip, span_xray, tau, fields.MAX_TAU, lang=language())
-    values = {
-        "margin": xray_result.margin,
-        "no_answer": xray_result.answers.no_answer_score,
-        "best": best.score,
-    }
+    values = {"margin": xray_result.margin, "no_answer": xray_result.answers.no_answer_score, "best": best.score}
     st.caption(t("xray-result-changes-at", **values))
     display.explain("tau", "no_answer", "span_score")
 
@@ -80,10 +76,7 @@ def draw_probabilities(passage_text: str, reading: WindowReading) -> None:
 @st.fragment
 @frame.show_errors()
 def draw_heads(checkpoint: sessions.CheckpointKey, question: str, passage_text: str, xray_result: SpanXray) -> None:
-    """Draw how much attention of each head goes from question to answer or back, and what one head attends to.
-
-    An error, such as one of `Session.span_attention`, is shown on the page.
-    """
+    """Draw how much attention of each head goes from question to answer or back, and what one head attends to."""
     st.subheader(t("xray-heads"), anchor=False)
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     direction = fields.choice(

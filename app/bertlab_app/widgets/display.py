@@ -1,13 +1,28 @@
 """Explanations of the values on a page, sentences about the figures of the page, and small tables."""
 
 import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
 from bertlab.views.passage import escape_html
-from bertlab_app.explanations import NUMBERS
 from bertlab_app.i18n import t
 from bertlab_app.widgets.sentences import Quote, Sentence
+
+
+@dataclass(frozen=True)
+class Number:
+    """The formula (in KaTeX) and the source of a value that the app shows."""
+
+    formula: str
+    source: str
+    link: str  # the URL of the source
+
+
+_TABLE = tomllib.loads(Path(__file__).parents[1].joinpath("explanations.toml").read_text(encoding="utf-8"))
+NUMBERS = {key: Number(**row) for key, row in _TABLE.items()}
 
 
 def explain(*keys: str) -> None:

@@ -9,13 +9,7 @@ import streamlit as st
 from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import (
-    DEFAULT,
-    find_example_task,
-    languages,
-    list_message_ids,
-    rank_shipped_checkpoints,
-)
+from bertlab.config.languages import DEFAULT, find_example_task, languages, list_message_ids, rank_shipped_checkpoints
 from bertlab.session import Session
 from bertlab.tasks.registry import list_types_for_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
