@@ -50,11 +50,7 @@ class Expression:
 def call_session(
     checkpoint: sessions.CheckpointKey, method: str, /, *arguments, progress: Callable | None = None, **options
 ) -> Expression:
-    """Call a method of `Session`; the result is cached. The generated code assigns it to the variable `result`.
-
-    Args:
-        progress: wraps the sequence of the parts of the computation, as `frame.progress_bar` does; the code omits it.
-    """
+    """Call a method of `Session`; the result is cached. The generated code assigns it to the variable `result`."""
     values, keywords = _evaluate(arguments), _evaluate(options)
     # the first argument of `intervene` and `head_effects` is the task type
     texts = values[1:] if method in ("intervene", "head_effects") else values
@@ -91,7 +87,6 @@ def _make_cache(max_entries: int) -> Callable[..., list]:
 def call_function(
     function: Callable, /, *arguments, compute_with: Callable | None = None, steps: tuple[str, ...] = (), **options
 ) -> Expression:
-    """Call a function of the library."""
     result = (compute_with or function)(*_evaluate(arguments), **_evaluate(options))
     return replace(describe_call(function, *arguments, steps=steps, **options), result=result)
 
@@ -112,14 +107,12 @@ def assign(name: str, value: object) -> Expression:
 
 
 def make_path_expression(path: Path) -> Expression:
-    """Make the expression of a path. The code writes it as `access.format_path` does."""
     return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
 
 
 def write_canvas_code(
     view: Expression, make_html: Callable, file_name: str, figure: Callable | None = None, *state_keys: str
 ) -> str:
-    """Write the Python code that saves a canvas view as an HTML file and, optionally, draws a figure of its data."""
     imports = ["from pathlib import Path", f"from {make_html.__module__} import {make_html.__name__}"]
     steps = [
         f'page = {make_html.__name__}({view.code}, options={{"state": state}})',

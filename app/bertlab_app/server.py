@@ -17,7 +17,6 @@ MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 
 def raise_open_file_limit(count: int = OPEN_FILE_LIMIT) -> int:
-    """Raise the soft limit on open files as far as the system allows."""
     try:
         import resource  # only on Unix
     except ImportError:

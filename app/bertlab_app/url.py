@@ -184,7 +184,6 @@ def write_value(value) -> str:
 
 
 def parse_value(text: str, default):
-    """Parse a value from the address."""
     if isinstance(default, str):
         return text
     try:

@@ -34,7 +34,6 @@ def initial_settings() -> dict:
 
 
 def store(view_state: dict) -> None:
-    """Store the settings of a canvas view."""
     opening = st.session_state.get("view.opening")
     texts = {name: url.write_value(view_state.get(name, default)) for name, default in DEFAULTS.items()}
     defaults = {name: url.write_value(default) for name, default in DEFAULTS.items()}

@@ -11,7 +11,7 @@ import streamlit as st
 
 from bertlab.abilities.attention.summary import summarise_attention
 from bertlab.classroom.computed_values import fill_in, find_value_names
-from bertlab.classroom.lesson import Lesson, Step
+from bertlab.classroom.lesson import Step
 from bertlab.config.errors import BertlabError
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import find_words, mask_spans
@@ -32,11 +32,6 @@ def fill_in_step(step: Step) -> Step:
     with suppress(BertlabError, LookupError, TypeError, ValueError, StopIteration):
         values = _compute(step.page, dict(step.parameters))
     return replace(step, say=fill_in(step.say, values))
-
-
-def fill_in_lesson(lesson: Lesson) -> Lesson:
-    """Return a lesson in which `fill_in_step` has filled in every step."""
-    return replace(lesson, steps=tuple(map(fill_in_step, lesson.steps)))
 
 
 def _compute(page: str, parameters: Parameters) -> dict[str, object]:
@@ -91,18 +86,13 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) ->
 
 def _compute_fill_mask(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the two most probable tokens for the [MASK]."""
-    first, second = calls.compute(checkpoint, "fill_mask", _mask_words(parameters), top_k=2)[0].candidates
+    text, spans = parameters["text"], find_words(parameters["text"])
+    masked = mask_spans(text, [spans[int(index)] for index in parameters.get("mask", "").split(".") if index])
+    first, second = calls.compute(checkpoint, "fill_mask", masked, top_k=2)[0].candidates
     return {
         "first": first.token, "share": percent(first.probability),
         "second": second.token, "second_share": percent(second.probability),
     }  # fmt: skip
-
-
-def _mask_words(parameters: Parameters) -> str:
-    """Return the text of the page *Fill mask*, with [MASK] in place of the words that the address selects."""
-    text = parameters["text"]
-    spans = find_words(text)
-    return mask_spans(text, [spans[int(index)] for index in parameters.get("mask", "").split(".") if index])
 
 
 def _parse_parameter(parameters: Parameters, name: str, default: int | None = None):

@@ -6,6 +6,7 @@ this session belongs to the teacher.
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -130,8 +131,9 @@ def draw_menu(place: Place) -> None:
         st.link_button(
             t("class-present"), f"/?present=1&lang={language()}", icon=":material/present_to_all:", width="stretch"
         )
+        lesson = replace(place.lesson, steps=tuple(map(compute.fill_in_step, place.lesson.steps)))
         st.download_button(
-            t("class-handout"), partial(make_handout, compute.fill_in_lesson(place.lesson), language(), address),
+            t("class-handout"), partial(make_handout, lesson, language(), address),
             f"{place.lesson.name}.html", "text/html", on_click="ignore", icon=":material/description:", width="stretch",
         )  # fmt: skip
         st.download_button(

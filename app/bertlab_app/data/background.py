@@ -36,7 +36,6 @@ class BackgroundProcess:
             )  # fmt: skip
 
     def is_running(self) -> bool:
-        """Whether the process is running."""
         return self.process is not None and self.process.poll() is None
 
     def cancel(self) -> None:

@@ -41,7 +41,6 @@ class StoredJob:
 
     @property
     def directory(self) -> Path:
-        """Its directory."""
         return _root() / self.id
 
     @property
@@ -61,7 +60,6 @@ def _root() -> Path:
 
 
 def start(job: FileJob, write_file: Callable[[BinaryIO], object]) -> str:
-    """Store a file and start a job on it."""
     with _background_process().lock:
         _check_no_job_runs()
         if len(_list_ids()) >= MAX_JOBS:
@@ -110,7 +108,6 @@ def delete(id: str) -> None:
 
 
 def find(id: str) -> StoredJob:
-    """Find a job by its id."""
     if not _ID_PATTERN.fullmatch(id) or not (_root() / id / "job.json").is_file():
         raise DataError("file-job-not-found")
     directory = _root() / id

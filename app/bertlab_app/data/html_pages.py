@@ -34,7 +34,6 @@ def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | N
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def can_render_model_page(checkpoint: CheckpointKey) -> bool:
-    """Whether `render_model_page` supports a checkpoint."""
     return live.can_export(open_session(checkpoint))
 
 

@@ -99,7 +99,6 @@ def analyse(
     progress: Callable,
     invalid: InvalidRowAction = "skip",
 ) -> ErrorAnalysis:
-    """Evaluate a checkpoint on labelled rows. The result is cached."""
     cached_list = _cached_analysis(checkpoint, rows_key, spec, limit, invalid)
     if not cached_list:
         loaded = sessions.open_session(checkpoint).loaded

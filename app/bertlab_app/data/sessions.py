@@ -54,7 +54,6 @@ def loadable_name(checkpoint: CheckpointKey) -> str:
 
 
 def select_checkpoint(command: str, language: str = DEFAULT) -> CheckpointKey:
-    """Select the shipped checkpoint that suits a command best."""
     path = default_checkpoint(command, language)
     return _make_key(str(path), path)
 
@@ -71,7 +70,6 @@ def read_modification_time(file: Path) -> float:
 # each checkpoint once.
 @st.cache_resource(max_entries=8, show_spinner=False)
 def open_session(checkpoint: CheckpointKey) -> Session:
-    """Open a checkpoint. All users share the session."""
     # All users share the cores. With one core per forward pass, the sum of the users' waiting times is shortest.
     torch.set_num_threads(1)
     return bertlab.load(checkpoint.source)
@@ -93,20 +91,13 @@ def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
 
 
 def record_request(checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None) -> None:
-    """Record the checkpoints and texts of a request. Files saved from figures drawn after this call contain them."""
     st.session_state["figures.request"] = describe_request(checkpoint, *texts, other=other)
 
 
 def describe_request(
     checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None
 ) -> dict[str, str]:
-    """Describe a request by its checkpoints and texts."""
     names = {"checkpoint": loadable_name(checkpoint)}
     if other is not None and other != checkpoint:
         names["second_checkpoint"] = loadable_name(other)
     return names | {f"text_{number}" if number > 1 else "text": text for number, text in enumerate(texts, 1) if text}
-
-
-def latest_request() -> dict[str, str]:
-    """Return the description of the latest request in this run of the page; {} before the first request."""
-    return st.session_state.get("figures.request", {})

@@ -61,7 +61,6 @@ def compute_pretraining_losses(
 def compute_pretraining_example(
     checkpoint: CheckpointKey, text: str, seed: int, progress: Callable | None = None, **settings
 ) -> PretrainingExample:
-    """Draw an example, and keep its losses for `compute_pretraining_losses`."""
     example = _cached_example(checkpoint, text, seed, **settings)
     _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))[example.seed] = example.losses
     return example

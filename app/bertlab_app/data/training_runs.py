@@ -1,6 +1,5 @@
 """Training runs and their snapshots, in caches that all users of the app share."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,6 @@ MAX_OPEN_BYTES = 12_000_000  # a snapshot stays in memory if the file of its wei
 
 
 def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
-    """Find the shipped runs and the runs in a directory."""
     shipped = history.find_shipped_runs()
     runs = history.find_runs(directory) if access.is_allowed(directory) else {}
     # checked again for each run, because a symbolic link may point to another directory
@@ -33,7 +31,6 @@ def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
 
 
 def find_run(name: str) -> Path:
-    """Find the directory of a run by the name or the path of the run."""
     try:
         path = find_runs().get(name) or Path(name).expanduser()
         if access.is_allowed(path) and path.is_dir() and history.is_run(path):
@@ -138,14 +135,6 @@ def _language_or_none(run: Path) -> str | None:
 
 
 # -- snapshots -------------------------------------------------------------------------------------------------
-
-
-def compute_timeline(
-    run: Path, first: str, second: str | None, *, on_progress: Callable[[int, int], None]
-) -> timeline.Timeline:
-    """Compute the predictions of every snapshot of a run for one input. The result of each snapshot is cached."""
-
-    return timeline.timeline(run, first, second, run_snapshot=run_snapshot, on_progress=on_progress)
 
 
 def run_snapshot(

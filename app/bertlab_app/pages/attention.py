@@ -74,11 +74,6 @@ def show_pattern(config: ModelConfig, layer: int, num_tokens: int) -> None:
                 st.caption(t("attention-pattern-window", layer=layer, side=config.rotary.window // 2))
 
 
-def show_row_sentence(attention: AttentionMap, layer: int, head: int, position: int) -> None:
-    """Show a sentence that names the token to which a given token attends most in one head."""
-    write_sentence(attention.tokens, summarise_attention(attention, layer, [head], [position]))
-
-
 def choose_position(tokens: tuple[TokenRow, ...]) -> int:
     """Return the position that the view of one head shows: the stored one, else that of the first non-special token."""
     default = next((row.position for row in tokens if not row.special), 0)
@@ -215,7 +210,8 @@ def draw_head_computation(checkpoint: sessions.CheckpointKey) -> None:
     options = components.canvas_options() | {"code": code, "subject": subject}
     components.draw_canvas("neuron", payload.neuron_bytes(neuron_map.result, options=options))
     position = choose_position(neuron_map.result.tokens)
-    show_row_sentence(calls.compute(checkpoint, "attention", *texts), layer, head, position)
+    summary = summarise_attention(calls.compute(checkpoint, "attention", *texts), layer, [head], [position])
+    write_sentence(neuron_map.result.tokens, summary)
     page_options = components.canvas_options() | {"state": view_state.read()}
     make_page = partial(html_pages.render_neuron_page, checkpoint, *texts, layer, head, page_options)
     components.draw_html_button(make_page, "head.html")

@@ -87,8 +87,10 @@ def draw_heads(comparison: calls.Expression, config: ModelConfig) -> None:
         display.sentence(sentences.compared_head(result, *chosen_head))
     with left:
         st.subheader(t("compare-heads"), anchor=False, help=t("compare-heads-help"))
-        figure = differences.head_differences
-        draw_figure("heads", figure, comparison, chosen=chosen_head, lang=language(), on_click=choose_head)
+        draw_figure(
+            "heads", differences.head_differences, comparison, chosen=chosen_head, lang=language(),
+            on_click=lambda data: fields.set_layer_and_head(*data[:2], "compare."),
+        )  # fmt: skip
         display.sentence(sentences.compared_heads(result))
     display.explain("js_distance", "attention_difference")
 
@@ -114,11 +116,6 @@ def draw_layers(comparison: calls.Expression) -> None:
         draw_figure("moved-most", differences.most_changed_tokens, comparison, hidden_index, lang=language())
         display.sentence(sentences.changed_tokens(result, hidden_index))
     display.explain("cka", "cosine_distance")
-
-
-def choose_head(customdata: list) -> None:
-    """Set the fields of the layer and the head to the clicked head."""
-    fields.set_layer_and_head(*customdata[:2], "compare.")
 
 
 def draw_figure(

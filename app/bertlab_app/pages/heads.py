@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 from bertlab_app import calls, url
 from bertlab_app.data import sessions
-from bertlab_app.examples import Examples
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import components, display, fields, frame, plots, selection, sentences
 
@@ -68,38 +67,23 @@ def choose_surgery_input() -> SurgeryInput:
         format_func=lambda kind: t(f"heads-prediction-{kind}"),
     )  # fmt: skip
     examples = selection.examples_for(TASK_TYPES[kind].command)
-    return FIELDS.get(kind, draw_text_field)(kind, examples, right)
-
-
-def draw_sentence_fields(kind: str, examples: Examples, right) -> SurgeryInput:
-    return SurgeryInput(kind, *fields.sentence_pair(*examples.pair))
-
-
-def draw_question_fields(kind: str, examples: Examples, right) -> SurgeryInput:
-    question = fields.text_line(st, t("answer-question"), examples.questions[0], key="question")
-    return SurgeryInput(kind, question, fields.passage(st, examples.passage, 130))
-
-
-def draw_text_field(kind: str, examples: Examples, right) -> SurgeryInput:
-    return SurgeryInput(kind, fields.text_line(st, t("heads-text"), examples.review, key="judged"), None)
-
-
-def draw_mask_fields(kind: str, examples: Examples, right) -> SurgeryInput:
-    """Draw the field of a text with [MASK] and, in the column `right`, a choice of one of several [MASK]s."""
+    if kind == "sentence_pair":
+        return SurgeryInput(kind, *fields.sentence_pair(*examples.pair))
+    if kind == "span":
+        question = fields.text_line(st, t("answer-question"), examples.questions[0], key="question")
+        return SurgeryInput(kind, question, fields.passage(st, examples.passage, 130))
+    if kind != "masked_lm":
+        return SurgeryInput(kind, fields.text_line(st, t("heads-text"), examples.review, key="judged"), None)
     text = fields.text_line(st, t("heads-text"), examples.masked_sentence, key="masked", help=t("heads-text-help"))
     num_masks = sum(map(text.count, MASK_NAMES))
     if num_masks < 2:
         return SurgeryInput(kind, text, None)
-    widget_options = {"format_func": f"{MASK} {{}}".format, "label_visibility": "collapsed"}
     # the field stands beside the text, so that the page does not move when the user types a second [MASK]
     mask_number = fields.integer_choice(
-        right.selectbox, t("heads-mask-number"), range(1, num_masks + 1), 1, key="which", **widget_options
-    )
+        right.selectbox, t("heads-mask-number"), range(1, num_masks + 1), 1, key="which",
+        format_func=f"{MASK} {{}}".format, label_visibility="collapsed",
+    )  # fmt: skip
     return SurgeryInput(kind, text, None, mask_number - 1)
-
-
-# task type -> the function that draws the fields of its texts; other task types have one text field
-FIELDS = {"masked_lm": draw_mask_fields, "sentence_pair": draw_sentence_fields, "span": draw_question_fields}
 
 
 # -- the line of changes -----------------------------------------------------------------------------------------
@@ -172,13 +156,6 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
 # -- the grid ------------------------------------------------------------------------------------------------------
 
 
-def recall_effects(checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput) -> calls.Expression | None:
-    """Return the effect of every head from the cache; None until `measure_effects` has computed it."""
-    if st.session_state.get("heads.measured") != (checkpoint, *astuple(surgery_input)):
-        return None
-    return call_head_effects(checkpoint, surgery_input)
-
-
 def call_head_effects(
     checkpoint: sessions.CheckpointKey, surgery_input: SurgeryInput, progress: Callable | None = None
 ) -> calls.Expression:
@@ -221,7 +198,9 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
     }  # fmt: skip
     if effects is not None:
         data |= {
-            "effects": effects.effects_LN.astype(float).round(4).tolist(), "limit": find_colour_limit(effects),
+            "effects": effects.effects_LN.astype(float).round(4).tolist(),
+            # the absolute change from which on the colours have their full strength
+            "limit": max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT),
             "probabilities": effects.probabilities_LN.round(6).tolist(),
             "before": 1 / (1 + float(np.exp(-effects.log_odds))),
         }  # fmt: skip
@@ -231,11 +210,6 @@ def draw_grid(line: str, config: ModelConfig, effects: HeadEffects | None, roles
         store_changes(changes.shorten(new_line, config.num_heads))
 
     components.draw_head_grid(data, store_new_line)
-
-
-def find_colour_limit(effects: HeadEffects) -> float:
-    """Return the absolute change of the log-odds from which on the colours of the grid have their full strength."""
-    return max(float(np.abs(effects.effects_LN).max(initial=0)), MIN_COLOUR_LIMIT)
 
 
 def list_outcome_names(kind: str) -> dict[str, str]:
@@ -457,7 +431,8 @@ with frame.show_errors():
     # predict before anything is drawn, so that an error in the text is shown only once
     calls.compute(checkpoint, "intervene", *surgery_input.positional_arguments, mask=surgery_input.mask)
     tokens = calls.compute(checkpoint, "encode", surgery_input.text, surgery_input.pair)
-    effects = recall_effects(checkpoint, surgery_input)
+    is_measured = st.session_state.get("heads.measured") == (checkpoint, *astuple(surgery_input))
+    effects = call_head_effects(checkpoint, surgery_input) if is_measured else None
     left, right = st.columns([3, 2], gap="medium")
     with left.container(key="heads-measured"):
         progress_container = st.empty()  # the style sheet lays this first element over the grid

@@ -21,7 +21,6 @@ from bertlab.config.paper import (
     TASKS,
     Measure,
     PaperTask,
-    PublishedRow,
 )
 from bertlab.config.tasks import get_task
 from bertlab.tasks.registry import TASK_TYPES
@@ -218,7 +217,9 @@ def find_published(table: str, measure: Measure, title: str) -> str:
     """Find the published result of a model, preferably the one on a test set, and format it with its split."""
     rows = [row for row in PUBLISHED[table] if row.title.startswith(title) and measure.name in row.values]
     rows.sort(key=lambda row: row.split != "test")
-    return format_result(rows[0], measure) if rows else MISSING
+    if not rows:
+        return MISSING
+    return f"{rows[0].values[measure.name]:.1f}\N{NO-BREAK SPACE}{t(f'paper-split-{rows[0].split}')}"
 
 
 def find_small_model_range(table: str, measure: Measure) -> str:
@@ -228,10 +229,6 @@ def find_small_model_range(table: str, measure: Measure) -> str:
         if row.source == SMALL_MODELS and measure.name in row.values
     ]
     return f"{min(values):.1f}–{max(values):.1f}\N{NO-BREAK SPACE}{t('paper-split-test')}" if values else MISSING
-
-
-def format_result(row: PublishedRow, measure: Measure) -> str:
-    return f"{row.values[measure.name]:.1f}\N{NO-BREAK SPACE}{t(f'paper-split-{row.split}')}"
 
 
 frame.heading("paper")

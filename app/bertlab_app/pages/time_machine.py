@@ -33,7 +33,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
         if time.monotonic() - start_time > frame.PROGRESS_DELAY:
             container.progress(done / total, t("time-machine-progress", done=done, total=total))
 
-    compute_with = partial(training_runs.compute_timeline, on_progress=show_progress)
+    compute_with = partial(timeline, run_snapshot=training_runs.run_snapshot, on_progress=show_progress)
     texts = (first, second or None)
     timeline_call = calls.assign(
         "snapshots", calls.call_function(timeline, calls.make_path_expression(run), *texts, compute_with=compute_with)

@@ -150,7 +150,6 @@ def _show_progress(texts: Sequence) -> Iterator:
 
 
 def encode_csv(rows: Iterable[dict]) -> bytes:
-    """Encode a table as a CSV file. A byte order mark tells spreadsheets that the file is UTF-8."""
     rows, file = list(rows), io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))
     writer.writeheader()

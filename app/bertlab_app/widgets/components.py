@@ -19,7 +19,6 @@ from bertlab.text.word_spans import MASK, find_words
 from bertlab.views import assets, export, figures
 from bertlab.views.palette import PALETTE
 from bertlab_app import url, view_state
-from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import menu
 
@@ -173,7 +172,7 @@ def menu_for_saving(
 ) -> Iterator[None]:
     """Draw the enclosed block, and below it a menu that saves the block's Plotly chart or SVG, or copies `code`."""
     if extra_columns is None:
-        extra_columns = sessions.latest_request() if code else {}
+        extra_columns = st.session_state.get("figures.request", {}) if code else {}
     with st.container(key=f"figure-{key}", gap="xsmall"):
         yield
         page = st.session_state["url.page"] or "start"

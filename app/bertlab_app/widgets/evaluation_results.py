@@ -65,7 +65,6 @@ def _show_invalid_rows(errors: Sequence[str]) -> None:
 
 
 def list_explanation_keys(metrics: Collection[str]) -> list[str]:
-    """Return the keys of the explanations of these metrics, without repetition."""
     explanations = EXPLANATIONS | ({"f1": "f1"} if "exact_match" in metrics else {})
     return list(dict.fromkeys(explanations[name] for name in metrics if name in explanations))
 

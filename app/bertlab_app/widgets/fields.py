@@ -82,7 +82,6 @@ def choice(widget: Callable, label: str, options: Sequence[str] | Mapping[str, s
 def multiple_choice(
     widget: Callable, label: str, options: list[str], default: list[str], *, key: str, source: str = "", **settings
 ) -> list[str]:
-    """Draw a choice of any number of options. Unknown options in a link are ignored."""
     default_text = url.write_value(default)
     if url.swap_previous(f"{key}.source", source) != source:
         st.session_state["url.values"].pop(key, None)
@@ -97,14 +96,12 @@ def multiple_choice(
 
 
 def text_line(container, label: str, default: str, *, key: str, **settings) -> str:
-    """Draw a one-line text field. The page is updated while the user types."""
     value = text(container.text_input, label, default, key=key, live=TYPING_PAUSE, **settings)
     note_too_long_for_link(container, value)
     return value
 
 
 def note_too_long_for_link(container, text: str) -> None:
-    """Show a caption if a text is too long to be part of the address."""
     if len(text) > url.MAX_TEXT_LENGTH:
         container.caption(t("text-too-long-for-link"))
 
@@ -140,7 +137,6 @@ def position(container, label: str, tokens: Sequence[str], default: int, *, key:
 
 
 def hidden_state(widget: Callable, label: str, layers: int, default: int, *, key: str, **settings) -> int:
-    """Draw a choice of a hidden state: the embeddings, or the output of a layer."""
     names = [name_hidden_state(state) for state in range(layers + 1)]
     return integer_choice(widget, label, range(layers + 1), default, key=key, format_func=names.__getitem__, **settings)
 

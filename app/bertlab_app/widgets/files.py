@@ -112,7 +112,14 @@ def _draw_new_job(command: str, question: str) -> None:
     )  # fmt: skip
     running_job = file_jobs.find_running()
     if running_job:
-        frame.note(t("files-busy", title=running_job.job.title, page=t(_name_page(running_job.job.command))))
+        page = "sentences" if running_job.job.command == "embed" else running_job.job.command
+        frame.note(
+            t(
+                "files-busy",
+                title=running_job.job.title,
+                page=t(page),
+            )
+        )
     start_id = "files-start-embed" if command == "embed" else "files-start"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -285,7 +292,3 @@ def _draw_job_list(command: str, open_id: str) -> None:
 
 def _escape_markdown(text: str) -> str:
     return "".join(f"\\{character}" if character in r"\`*_{}[]()#+-.!|~<>$:" else character for character in text)
-
-
-def _name_page(command: str) -> str:
-    return "sentences" if command == "embed" else command

@@ -83,7 +83,6 @@ def describe_size(config: ModelConfig) -> str:
 
 
 def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: str = "", **settings) -> None:
-    """Go to the attention page with a checkpoint and texts."""
     values = {"a": first, "b": second, "checkpoint": sessions.loadable_name(checkpoint), "look": "heads"}
     for name, value in values.items():
         url.store(name, value)
