@@ -23,7 +23,7 @@ from bertlab.views.passage import escape_html
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_hostile_text_in_every_field_is_drawn_as_text(shipped, screen):
+def test_hostile_text_is_drawn_as_text_and_empty_fields_are_reported_in_one_line(shipped, screen):
     app = open_page(screen, **dict.fromkeys(["a", "b", "text", "first", "second", "question", "passage"], HOSTILE[:45]))
     assert not app.exception
     for area in [*app.text_input, *app.text_area]:
@@ -35,11 +35,6 @@ def test_hostile_text_in_every_field_is_drawn_as_text(shipped, screen):
         assert "<img" not in body, body
     for markdown in [*app.markdown, *app.caption, *app.subheader]:
         assert "alert(1)" not in markdown.value
-
-
-@pytest.mark.parametrize("screen", SCREENS)
-def test_empty_fields_are_reported_in_one_line(shipped, screen):
-    app = open_page(screen)
     for area in [*app.text_input, *app.text_area]:
         area.set_value("")
     app.run()
