@@ -28,22 +28,14 @@ class Page:
 PAGES: dict[str, Page] = {}  # name of a page -> the page, in the order of `register` calls
 
 
-def register(
-    name: str,
-    icon: str,
-    section: str,
-    script: Path | None = None,
-    *,
-    uses_checkpoint: bool = True,
-    is_in_menu: bool = True,
-) -> Page:
-    """Add a page at the end of its section."""
+def register(name: str, icon: str, section: str, script: Path | None = None, **options: bool) -> Page:
+    """Add a page at the end of its section; `options` are further fields of `Page`."""
     if name in PAGES:
         raise ValueError(f"there is already a page {name!r}")
     if section not in SECTIONS:
         raise ValueError(f"{section!r} is not one of {SECTIONS}")
     script = script or APP / "pages" / f"{name.replace('-', '_')}.py"
-    PAGES[name] = Page(name, icon, section, script, uses_checkpoint, is_in_menu)
+    PAGES[name] = Page(name, icon, section, script, **options)
     return PAGES[name]
 
 

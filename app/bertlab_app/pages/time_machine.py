@@ -9,7 +9,7 @@ from bertlab_app import calls
 from bertlab_app.data import training_runs
 from bertlab_app.examples import read_examples
 from bertlab_app.i18n import language, t
-from bertlab_app.widgets import components, display, fields, frame, result_sentences, selection
+from bertlab_app.widgets import components, display, fields, frame, selection, sentences
 
 from bertlab.abilities.timeline.compute import timeline
 from bertlab.checkpoints import history
@@ -43,7 +43,7 @@ def show_timeline(run: Path, first: str, second: str) -> None:
     payload = training_runs.pack_timeline(run, *texts, timeline_call.result, options)
     container.empty()
     components.draw_canvas("timeline", payload)
-    display.sentence(result_sentences.timeline(timeline_call.result))
+    display.sentence(sentences.timeline(timeline_call.result))
     display.explain("attention", "mask_probability", "nsp_probability", "loss")
 
 

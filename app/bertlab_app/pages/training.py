@@ -6,7 +6,7 @@ import streamlit as st
 from bertlab_app import calls
 from bertlab_app.data import training_runs
 from bertlab_app.i18n import language, t
-from bertlab_app.widgets import display, evaluation_results, fields, frame, plots, result_sentences
+from bertlab_app.widgets import display, evaluation_results, fields, frame, plots, sentences
 from bertlab_app.widgets.display import NUMBERS
 
 from bertlab.checkpoints import history
@@ -115,7 +115,7 @@ def show_runs() -> None:
         with cells[index % 2]:
             points = curves.curve_points(thinned_logs, metric, x)
             plots.draw(f"curve-{metric}", curves.run_curves, logs_call, metric, data=points, **options)
-            display.sentence(result_sentences.curve(points, metric, translate_metric(metric)))
+            display.sentence(sentences.curve(points, metric, translate_metric(metric)))
     if metrics:
         st.caption(t("training-legend"))
         task_metrics = [metric for metric in metrics if metric in curves.TASK_METRICS]

@@ -16,7 +16,7 @@ from bertlab.views.passage import escape_html
 from bertlab_app import calls
 from bertlab_app.data import sessions
 from bertlab_app.i18n import error_text, language, t
-from bertlab_app.widgets import display, fields, frame, plots, result_sentences, selection
+from bertlab_app.widgets import display, fields, frame, plots, selection, sentences
 from bertlab_app.widgets.batch import encode_csv
 
 MAX_EXAMPLES = 20  # how many of the hardest rows are listed
@@ -118,7 +118,7 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
             lang=language(),
         )
         names = [name or t("evaluation-nothing") for name in confusion.names]
-        display.sentence(result_sentences.confusion(names, confusion.counts_GP))
+        display.sentence(sentences.confusion(names, confusion.counts_GP))
         display.explain("confusion", "label_probability")
     return confusion.cells[chosen_cell] if chosen_cell else None
 
@@ -151,7 +151,7 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[criterion]
         plots.draw("groups", evaluation.group_bars, bars, on_click=toggle_group, **file_options, lang=language())
-        display.sentence(result_sentences.groups(groups, t("figure-other")))
+        display.sentence(sentences.groups(groups, t("figure-other")))
         display.explain("label_probability")
     return groups[int(chosen_option)].rows if chosen_option else None
 
@@ -185,7 +185,7 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
             **file_options,
             lang=language(),
         )
-        display.sentence(result_sentences.errors(result.rows))
+        display.sentence(sentences.errors(result.rows))
     return [int(chosen_option)] if chosen_option else None
 
 
