@@ -150,16 +150,7 @@ def _draw_question(place: Place, question: Question) -> None:
             st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
         store = current.open_store() if place.class_id else None
         counts = store.count_guesses(place.step_index) if store else {own_guess: 1}
-        draw_revealed(question, counts, own_guess)
-
-
-def draw_revealed(question: Question, counts: dict[str, int], own_guess: str | None) -> None:
-    """Draw the guesses of the class, the answer, and the text that explains it."""
-    st.html(distribution.draw_bars(question, counts, own_guess=own_guess, shows_answer=True))
-    if question.kind != "choices" and question.answer is not None:
-        answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
-        st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
-    st.markdown(question.reveal)
+        teacher.draw_revealed(question, counts, own_guess)
 
 
 def _draw_form(place: Place, question: Question, own_guess: str | None) -> None:

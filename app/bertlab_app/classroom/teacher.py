@@ -68,19 +68,25 @@ def draw_question(place: Place, question: Question) -> None:
         line = t("class-answered", answered=num_answered, present=num_present, waiting=num_present - num_answered)
         st.html(f'<p class="say" role="status">{line}</p>')
     # on the projector, a growing distribution would influence those who have not answered yet
-    if place.phase == "revealed" or (place.phase == "open" and not is_presenting()):
-        st.html(distribution.draw_bars(question, counts, own_guess=None, shows_answer=place.phase == "revealed"))
     if place.phase == "revealed":
-        if question.kind != "choices" and question.answer is not None:
-            answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
-            st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
-        st.markdown(question.reveal)
+        draw_revealed(question, counts, None)
+    elif place.phase == "open" and not is_presenting():
+        st.html(distribution.draw_bars(question, counts, own_guess=None, shows_answer=False))
     next_phase = {"closed": "open", "open": "revealed", "revealed": "open"}[place.phase]
     label = t({"closed": "class-open", "open": "class-reveal", "revealed": "class-open-again"}[place.phase])
     st.button(
         label, key="class-phase", type="secondary" if place.phase == "revealed" else "primary", width="stretch",
         on_click=set_phase, args=(next_phase,), shortcut="Down" if is_presenting() else None,
     )  # fmt: skip
+
+
+def draw_revealed(question: Question, counts: dict[str, int], own_guess: str | None) -> None:
+    """Draw the guesses of the class, the answer, and the text that explains it."""
+    st.html(distribution.draw_bars(question, counts, own_guess=own_guess, shows_answer=True))
+    if question.kind != "choices" and question.answer is not None:
+        answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
+        st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
+    st.markdown(question.reveal)
 
 
 def draw_controls(place: Place) -> None:
@@ -123,11 +129,7 @@ def draw_menu(place: Place) -> None:
     """Draw the menu of the lesson: the students' address, and the buttons for projector, handout, CSV and deletion."""
     address = os.environ.get(CLASSROOM_ADDRESS, "")
     with st.expander(t("class-menu"), icon=":material/groups:"):
-        st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
-        with frame.show_errors():
-            st.html(
-                f'<img class="qr-code" alt="{escape_html(t("class-qr-code"))}" src="{escape_html(qr_code(address))}">'
-            )
+        draw_address(with_qr_code=True)
         st.link_button(
             t("class-present"), f"/?present=1&lang={language()}", icon=":material/present_to_all:", width="stretch"
         )

@@ -9,7 +9,7 @@ from bertlab_app import calls, server, url
 from bertlab_app.data import labelled_rows, sentence_results, sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import display, fields, files, frame, plots, selection
-from bertlab_app.widgets.batch import encode_csv
+from bertlab_app.widgets.batch import draw_csv_button
 
 from bertlab.abilities.sentences.clusters import (
     NO_CLUSTER,
@@ -238,10 +238,7 @@ def draw_rows(rows: list[dict], name: str) -> None:
     cosine_column = t("sentences-column-cosine")
     config = {cosine_column: st.column_config.ProgressColumn(min_value=-1.0, max_value=1.0, format="%.2f")}
     st.dataframe(rows, hide_index=True, column_config=config if cosine_column in rows[0] else None, key=f"table-{name}")
-    st.download_button(
-        t("batch-download"), encode_csv(rows), f"{name}.csv", "text/csv", on_click="ignore",
-        icon=":material/download:", key=f"download-{name}",
-    )  # fmt: skip
+    draw_csv_button(rows, name)
 
 
 def make_lines_expression(lines: Lines) -> calls.Expression:

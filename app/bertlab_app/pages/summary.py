@@ -8,7 +8,7 @@ from bertlab_app import calls
 from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import display, fields, frame, plots, selection
-from bertlab_app.widgets.batch import encode_csv
+from bertlab_app.widgets.batch import draw_csv_button
 
 from bertlab.abilities.summary import DIVERSITY, NUM_SENTENCES
 from bertlab.abilities.summary.compute import Summary, compare_with_references
@@ -100,10 +100,7 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
         lang=language(),
         data={name: [row[name] for row in rows] for name in rows[0]},
     )
-    st.download_button(
-        t("batch-download"), encode_csv([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows]),
-        "summary.csv", "text/csv", on_click="ignore", icon=":material/download:",
-    )  # fmt: skip
+    draw_csv_button([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows], "summary")
     learned_keys, centrality_keys = (
         ("summary_score", "trigram_blocking"),
         ("centrality", "summary_choice", "sentence_cosine"),

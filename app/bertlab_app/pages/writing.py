@@ -7,7 +7,7 @@ from bertlab_app import calls, url
 from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import components, display, fields, frame, plots, selection, sentences
-from bertlab_app.widgets.batch import encode_csv
+from bertlab_app.widgets.batch import draw_csv_button
 
 from bertlab.abilities.writing.corrections import MARGIN, Correction
 from bertlab.abilities.writing.figures import corrections_html, gain_bars, proposal_bars, surprise_bars
@@ -67,10 +67,7 @@ def show_surprise(checkpoint: sessions.CheckpointKey, text: str) -> None:
         "surprise", surprise_bars, surprise_call, threshold, lang=language(),
         on_click=lambda point: store_word(point[0]), data={name: [row[name] for row in rows] for name in rows[0]},
     )  # fmt: skip
-    st.download_button(
-        t("batch-download"), encode_csv([{t(f"writing-{name}"): cell for name, cell in row.items()} for row in rows]),
-        "writing.csv", "text/csv", on_click="ignore", icon=":material/download:",
-    )  # fmt: skip
+    draw_csv_button([{t(f"writing-{name}"): cell for name, cell in row.items()} for row in rows], "writing")
     display.explain("word_surprise", "pseudo_log_likelihood", "mask_probability")
 
 
@@ -93,7 +90,7 @@ def show_corrections(checkpoint: sessions.CheckpointKey, text: str) -> None:
             values = {name: getattr(correction, name) for name in ("original", "replacement", "gain")}
             label = t("writing-correction", **values)
             st.button(
-                escape_markdown(label), key=f"proposed-correction-{index}", on_click=apply_corrections,
+                display.escape_markdown(label), key=f"proposed-correction-{index}", on_click=apply_corrections,
                 args=([correction],),
             )  # fmt: skip
         if len(suggestions) > 1:
@@ -189,14 +186,9 @@ def draw_proposals(
         for index, proposal in enumerate(words):
             label = t("writing-proposal", word=proposal.text, probability=percent(proposal.probability))
             st.button(
-                escape_markdown(label), key=f"proposed-{name}-{index}", on_click=replace_characters,
+                display.escape_markdown(label), key=f"proposed-{name}-{index}", on_click=replace_characters,
                 args=(field, *span, separator + match_case(proposal.text, word)),
             )  # fmt: skip
-
-
-def escape_markdown(text: str) -> str:
-    """Escape the characters that have a meaning in Markdown, for the label of a button."""
-    return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)
 
 
 def apply_corrections(corrections: Sequence[Correction]) -> None:

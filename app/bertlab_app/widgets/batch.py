@@ -6,7 +6,7 @@ upload field in this panel.
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, count
 
 import streamlit as st
@@ -64,7 +64,8 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
         if st.button(
             t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{command}"
         ):
-            predictions = predict_texts(sessions.open_session(checkpoint), command, texts[:MAX_ROWS], _show_progress)
+            progress = frame.progress_bar(st.empty(), "batch-progress")
+            predictions = predict_texts(sessions.open_session(checkpoint), command, texts[:MAX_ROWS], progress)
             st.session_state[key] = (request, predictions)
         stored_predictions = st.session_state.get(key)
         if stored_predictions and stored_predictions[0] == request:
@@ -77,10 +78,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             # the columns of an uploaded table keep their own names
             translated_columns = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
             st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated_columns})
-            st.download_button(
-                t("batch-download"), encode_csv(rows), f"{command}.csv", "text/csv", on_click="ignore",
-                icon=":material/download:",
-            )  # fmt: skip
+            draw_csv_button(rows, command)
 
 
 def _read_upload(upload) -> Rows:
@@ -140,18 +138,17 @@ def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> lis
     ]
 
 
-def _show_progress(texts: Sequence) -> Iterator:
-    """Show a progress bar while the texts are predicted."""
-    bar = st.progress(0.0)
-    for num_done, text in enumerate(texts):
-        bar.progress(num_done / len(texts), t("batch-progress", done=num_done, total=len(texts)))
-        yield text
-    bar.empty()
-
-
 def encode_csv(rows: Iterable[dict]) -> bytes:
     rows, file = list(rows), io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
     return b"\xef\xbb\xbf" + file.getvalue().encode("utf-8", "replace")
+
+
+def draw_csv_button(rows: Sequence[dict], name: str) -> None:
+    """Draw a button that saves a table as the CSV file NAME.csv."""
+    st.download_button(
+        t("batch-download"), encode_csv(rows), f"{name}.csv", "text/csv", on_click="ignore",
+        icon=":material/download:", key=f"download-{name}",
+    )  # fmt: skip

@@ -79,41 +79,42 @@ def canvas_options() -> dict:
 
 def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int], None]) -> None:
     """Draw a text as a row of words that can be clicked."""
-    parts, end_of_previous = [], 0
+    words = []
     for index, (start, end) in enumerate(find_words(text)):
         word = text[start:end]
         is_masked = index in masked_indices or word == MASK
-        before = text[end_of_previous:start]
-        parts.append({"before": before, "word": word, "masked": is_masked, "punctuation": not word.isalnum()})
-        end_of_previous = end
-
-    def report_click() -> None:
-        index = st.session_state["words"].get("clicked")
-        if isinstance(index, int) and 0 <= index < len(parts):
-            on_click(index)
-
-    data = {"words": parts, "after": text[end_of_previous:]}
-    _mount(_component("words"), "words", data, on_clicked_change=report_click)
+        words.append({"start": start, "end": end, "masked": is_masked, "punctuation": not word.isalnum()})
+    _draw_clickable_words("words", "words", text, words, on_click)
 
 
 def draw_scored_words(
     text: str, words: list[dict], chosen_index: int | None, *, on_click: Callable[[int], None]
 ) -> None:
-    """Draw a text whose words are shaded and underlined, and can be clicked."""
-    parts, end_of_previous = [], 0
-    for word in words:
-        start, end = word["start"], word["end"]
-        shown_fields = {name: word[name] for name in ("strength", "misfit", "title")}
-        parts.append({"before": text[end_of_previous:start], "word": text[start:end]} | shown_fields)
-        end_of_previous = end
+    """Draw a text whose words are shaded and underlined, and can be clicked.
+
+    Args:
+        words: for each word, "start" and "end", its "strength" from 0 to 1, whether it is a "misfit", and its "title".
+    """
+    _draw_clickable_words("writing", "writing-words", text, words, on_click, chosen=chosen_index)
+
+
+def _draw_clickable_words(
+    component: str, key: str, text: str, words: list[dict], on_click: Callable[[int], None], **data
+) -> None:
+    starts = [0, *(word["end"] for word in words)]  # where the text before each word, and after the last one, starts
+    parts = [
+        {"before": text[start : word["start"]], "word": text[word["start"] : word["end"]]}
+        | {name: value for name, value in word.items() if name not in ("start", "end")}
+        for start, word in zip(starts, words, strict=False)
+    ]
 
     def report_click() -> None:
-        index = st.session_state["writing-words"].get("clicked")
+        index = st.session_state[key].get("clicked")
         if isinstance(index, int) and 0 <= index < len(parts):
             on_click(index)
 
-    data = {"words": parts, "after": text[end_of_previous:], "chosen": chosen_index}
-    _mount(_component("writing"), "writing-words", data, on_clicked_change=report_click)
+    data |= {"words": parts, "after": text[starts[-1] :]}
+    _mount(_component(component), key, data, on_clicked_change=report_click)
 
 
 def draw_arcs(picture: dict) -> None:

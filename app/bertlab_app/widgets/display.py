@@ -76,3 +76,8 @@ def table(columns: dict[str, list[str]]) -> None:
 def _make_breakable(text: str) -> str:
     """Escape a text, and allow line breaks after the "/" of a path and the "_" of a name."""
     return re.sub(r"(?<=\w[/_])(?=\w\w)", "<wbr>", escape_html(text))
+
+
+def escape_markdown(text: str) -> str:
+    """Escape the characters that have a meaning in Markdown, for the label of a button."""
+    return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.tasks.error_analysis import ErrorAnalysis, ScoredRow
+from bertlab.tasks.error_analysis import ErrorAnalysis
 from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
@@ -93,11 +93,6 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen_cell = tuple(map(int, chosen_option.split("."))) if chosen_option else None
 
-    def toggle_cell(cell: list) -> None:
-        """Choose the clicked cell or, if it is chosen already, no cell."""
-        if (option := f"{cell[0]}.{cell[1]}") in options:
-            st.session_state["cell"] = "" if option == chosen_option else option
-
     labels = range(len(confusion.names))
     cells = [(label, prediction) for label in labels for prediction in labels]
     data = {
@@ -109,18 +104,19 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
         plots.draw(
-            "confusion",
-            evaluation.confusion_map,
-            matrix,
-            chosen_cell,
-            on_click=toggle_cell,
-            **file_options,
-            lang=language(),
-        )
+            "confusion", evaluation.confusion_map, matrix, chosen_cell, **file_options, lang=language(),
+            on_click=lambda cell: _toggle(f"{cell[0]}.{cell[1]}", options, chosen_option),
+        )  # fmt: skip
         names = [name or t("evaluation-nothing") for name in confusion.names]
         display.sentence(sentences.confusion(names, confusion.counts_GP))
         display.explain("confusion", "label_probability")
     return confusion.cells[chosen_cell] if chosen_cell else None
+
+
+def _toggle(option: str, options: Collection[str], chosen_option: str) -> None:
+    """Choose the clicked option or, if it is chosen already, none."""
+    if option in options:
+        st.session_state["cell"] = "" if option == chosen_option else option
 
 
 def _make_origin_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
@@ -139,10 +135,6 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     options |= {str(index): group.name or t("figure-other") for index, group in enumerate(groups)}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle_group(customdata: list) -> None:
-        """Choose the clicked group or, if it is chosen already, no group."""
-        st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
-
     data = {
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
@@ -150,7 +142,10 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     with chart_container:
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[criterion]
-        plots.draw("groups", evaluation.group_bars, bars, on_click=toggle_group, **file_options, lang=language())
+        plots.draw(
+            "groups", evaluation.group_bars, bars, **file_options, lang=language(),
+            on_click=lambda data: _toggle(str(data[0]), options, chosen_option),
+        )  # fmt: skip
         display.sentence(sentences.groups(groups, t("figure-other")))
         display.explain("label_probability")
     return groups[int(chosen_option)].rows if chosen_option else None
@@ -167,10 +162,6 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     options |= {str(index): f"{row.id}: {row.gold} → {row.prediction}" for index, row in rows.items()}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle_row(customdata: list) -> None:
-        """Choose the clicked row or, if it is chosen already, no row."""
-        st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
-
     data = {
         "id": [row.id for row in result.rows], "text": [" | ".join(row.texts) for row in result.rows],
         "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
@@ -178,13 +169,9 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     with chart_container:
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, result)}
         plots.draw(
-            "values",
-            evaluation.value_scatter,
-            analysis.field("rows"),
-            on_click=toggle_row,
-            **file_options,
-            lang=language(),
-        )
+            "values", evaluation.value_scatter, analysis.field("rows"), **file_options, lang=language(),
+            on_click=lambda data: _toggle(str(data[0]), options, chosen_option),
+        )  # fmt: skip
         display.sentence(sentences.errors(result.rows))
     return [int(chosen_option)] if chosen_option else None
 
@@ -207,7 +194,9 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
             left.html(evaluation.row_html(row, names, separator))
             tooltip = t("open-in-attention")
             if right.button(t("attention"), key=f"open-{index}", icon=":material/hub:", help=tooltip):
-                _open_attention_page(checkpoint, analysis.spec.kind, row, separator)
+                task_type = get_finetune_type(analysis.spec.kind)
+                predict = partial(calls.compute, checkpoint, task_type.command)
+                selection.open_attention_page(checkpoint, *task_type.choose_attention_texts(row, separator, predict))
     origin_columns = _make_origin_columns(checkpoint, analysis)
     hardest_rows = [analysis.rows[index] for index in hardest]
     st.download_button(
@@ -215,9 +204,3 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
         lambda: encode_csv(row | origin_columns for row in evaluation.table(hardest_rows, separator)),
         "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
-
-
-def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: ScoredRow, separator: str) -> None:
-    task_type = get_finetune_type(kind)
-    predict = partial(calls.compute, checkpoint, task_type.command)
-    selection.open_attention_page(checkpoint, *task_type.choose_attention_texts(row, separator, predict))

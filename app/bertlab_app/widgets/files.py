@@ -284,11 +284,7 @@ def _draw_job_list(command: str, open_id: str) -> None:
     for stored_job in jobs[:MAX_LISTED]:
         status = "running" if stored_job.is_running else stored_job.state.status
         created = time.strftime("%Y-%m-%d %H:%M", time.localtime(stored_job.job.created))
-        line = f"{created} · {_escape_markdown(stored_job.job.title)} · {t(f'files-status-{status}')}"
+        line = f"{created} · {display.escape_markdown(stored_job.job.title)} · {t(f'files-status-{status}')}"
         st.button(
             line, type="tertiary", key=f"files-open-{stored_job.id}", on_click=url.store, args=(JOB, stored_job.id)
         )
-
-
-def _escape_markdown(text: str) -> str:
-    return "".join(f"\\{character}" if character in r"\`*_{}[]()#+-.!|~<>$:" else character for character in text)
