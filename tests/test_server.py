@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bertlab_app import server
+from bertlab_app import calls, server
 from bertlab_app.data import cached_results
 from support.pages import errors, open_page
 
@@ -25,14 +25,17 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("kind", [RuntimeError, Panic, RecursionError])
 @pytest.mark.parametrize(
-    ("page", "function"), [("tag", "compute"), ("attention", "pack_attention"), ("heads", "compute")]
+    ("page", "module", "function"),
+    [("tag", calls, "call_session"), ("attention", cached_results, "pack_attention"), ("heads", calls, "call_session")],
 )
-def test_an_unforeseen_exception_becomes_one_line_with_an_id(shipped, monkeypatch, tmp_path, kind, page, function):
+def test_an_unforeseen_exception_becomes_one_line_with_an_id(
+    shipped, monkeypatch, tmp_path, kind, page, module, function
+):
     def fail(*_, **__):
         raise kind("secret detail\nsecond line")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(cached_results, function, fail)
+    monkeypatch.setattr(module, function, fail)
     app = open_page(page)
     (line,) = errors(app)
     assert "secret" not in line

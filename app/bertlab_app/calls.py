@@ -63,7 +63,7 @@ def call_session(
         slot = slots(checkpoint, method, values, tuple(sorted(keywords.items())))
         if not slot:
             if progress and "progress" in inspect.signature(getattr(Session, method)).parameters:
-                keywords["progress"] = progress
+                keywords = keywords | {"progress": progress}
             slot.append(getattr(sessions.open_session(checkpoint), method)(*values, **keywords))
         result = slot[0]
     session = Expression(None, "session", checkpoint=checkpoint)

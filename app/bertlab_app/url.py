@@ -18,9 +18,6 @@ KEPT_BY_LINKS = ("lang", "lesson", "present")  # names of the values that a link
 SAME_CHANGE_SECONDS = 1.0
 
 
-# -- the steps of a script run -----------------------------------------------------------------------------------
-
-
 def read_address() -> None:
     """Read the values of a new session from its link. Call this at the start of every run; only the first run reads."""
     if "url.values" not in st.session_state:
@@ -100,9 +97,6 @@ def write_address(*, is_last: bool = False) -> None:
         st.session_state["url.fresh"] = False
 
 
-# -- undo ------------------------------------------------------------------------------------------------------
-
-
 def _record_changes() -> None:
     """Push the previous values of all fields that changed since the last run onto the undo stack of this page."""
     state, page = st.session_state, st.session_state["url.page"]
@@ -134,9 +128,6 @@ def undo() -> bool:
     state["url.page_snapshots"][state["url.page"]] |= previous_values
     state["url.after_undo"], state["url.last_change"] = True, ((), 0.0)
     return True
-
-
-# -- values ----------------------------------------------------------------------------------------------------
 
 
 def recall(name: str, default: str = "") -> str:

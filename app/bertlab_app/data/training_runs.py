@@ -134,9 +134,6 @@ def _language_or_none(run: Path) -> str | None:
     return None
 
 
-# -- snapshots -------------------------------------------------------------------------------------------------
-
-
 def run_snapshot(
     snapshot: history.Snapshot, num_snapshots: int, text: str, pair: str | None
 ) -> timeline.SnapshotResult:

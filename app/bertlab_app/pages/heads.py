@@ -86,9 +86,6 @@ def choose_surgery_input() -> SurgeryInput:
     return SurgeryInput(kind, text, None, mask_number - 1)
 
 
-# -- the line of changes -----------------------------------------------------------------------------------------
-
-
 def recall_changes() -> str:
     """Return the line of changes in the address."""
     line = url.recall("changes")
@@ -151,9 +148,6 @@ def draw_change_buttons(line: str, config: ModelConfig) -> None:
             st.caption(t("heads-change-more", count=len(buttons) - MAX_CHANGE_BUTTONS))
         if not buttons:
             st.caption(t("heads-no-changes"))
-
-
-# -- the grid ------------------------------------------------------------------------------------------------------
 
 
 def call_head_effects(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 from bertlab_app import calls, server, url
-from bertlab_app.data import labelled_rows, sentence_results, sessions
+from bertlab_app.data import labelled_rows, sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.widgets import display, fields, files, frame, plots, selection
 from bertlab_app.widgets.batch import draw_csv_button
@@ -14,6 +14,7 @@ from bertlab_app.widgets.batch import draw_csv_button
 from bertlab.abilities.sentences.clusters import (
     NO_CLUSTER,
     Clusters,
+    MapMethod,
     cluster_sentences,
     list_map_methods,
     map_sentences,
@@ -25,7 +26,7 @@ from bertlab.abilities.sentences.figures import (
     name_cluster,
     sentence_map,
 )
-from bertlab.abilities.sentences.vectors import find_neighbours, find_similar_pairs
+from bertlab.abilities.sentences.vectors import SimilarPairs, find_neighbours, find_similar_pairs
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
@@ -77,6 +78,26 @@ def choose_column(container, table: Rows) -> list[str]:
     return [format_text(row.get(column)) for row in table.rows]
 
 
+# The vectors and the unreadable lines are not part of the cache keys: the checkpoint and the lines determine them.
+@st.cache_resource(max_entries=16, show_spinner=False)
+def cluster_cached(
+    checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP, min_size: int, _unreadable_indices
+) -> Clusters:
+    return cluster_sentences(lines, _vectors_SP, min_size, _unreadable_indices)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def map_cached(checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP, method: MapMethod):
+    return map_sentences(_vectors_SP, method)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def find_pairs_cached(
+    checkpoint: sessions.CheckpointKey, lines: Sequence[str], _vectors_SP, threshold: float, _unreadable_texts
+) -> SimilarPairs:
+    return find_similar_pairs(_vectors_SP, threshold, unreadable_texts=_unreadable_texts)
+
+
 def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vectors: calls.Expression) -> Clusters:
     """Draw the map with its controls, and return the clusters."""
     left, right = st.columns([1, 1])
@@ -93,11 +114,11 @@ def draw_map(checkpoint: sessions.CheckpointKey, lines: calls.Expression, vector
         server.import_slow_modules()
         clusters = calls.assign("clusters", calls.call_function(
             cluster_sentences, lines, vectors_SP, min_size, vectors.field("unreadable_indices"),
-            compute_with=lambda *values: sentence_results.cluster_cached(checkpoint, *values),
+            compute_with=lambda *values: cluster_cached(checkpoint, *values),
         ))  # fmt: skip
         points = calls.assign("points", calls.call_function(
             map_sentences, vectors_SP, method,
-            compute_with=lambda *values: sentence_results.map_cached(checkpoint, lines.result, *values),
+            compute_with=lambda *values: map_cached(checkpoint, lines.result, *values),
         ))  # fmt: skip
     cluster_result = clusters.result
     words = [
@@ -204,7 +225,7 @@ def draw_similar(checkpoint: sessions.CheckpointKey, lines: Sequence[str], vecto
         # the threshold is slightly lower than chosen, because equal vectors may have a rounded cosine of 0.9999999
         find_similar_pairs, vectors.field("vectors_SP"), threshold - 1e-6,
         unreadable_texts=vectors.field("unreadable_texts"),
-        compute_with=lambda *values, unreadable_texts: sentence_results.find_pairs_cached(
+        compute_with=lambda *values, unreadable_texts: find_pairs_cached(
             checkpoint, tuple(lines), *values, unreadable_texts
         ),
     ).result  # fmt: skip

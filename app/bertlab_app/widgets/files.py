@@ -75,9 +75,6 @@ def _has_command(id: str, command: str) -> bool:
         return False
 
 
-# -- a new job -------------------------------------------------------------------------------------------------
-
-
 def _draw_new_job(command: str, question: str) -> None:
     """Draw the upload field and, for an uploaded file, its columns and the button that starts the job."""
     limits = {"rows": MAX_ROWS, "megabytes": MAX_BYTES >> 20, "directory": access.JOB_DIRECTORY}
@@ -174,9 +171,6 @@ def _run_action(action) -> None:
         st.session_state["files.error"] = error
 
 
-# -- one job ---------------------------------------------------------------------------------------------------
-
-
 @frame.show_errors()
 def _draw_job(id: str) -> None:
     """Draw the current state of a job."""
@@ -271,9 +265,6 @@ def _draw_results(stored_job: file_jobs.StoredJob) -> None:
     ]
     order = list(dict.fromkeys([row_column, *text_columns, *added_columns, *results.column_names]))
     st.dataframe(results.select(order), hide_index=True, column_config=names)
-
-
-# -- all jobs --------------------------------------------------------------------------------------------------
 
 
 def _draw_job_list(command: str, open_id: str) -> None:
