@@ -13,15 +13,7 @@ from bertlab_app.widgets import display, fields, frame, plots, sentences
 
 from bertlab.config.errors import BertlabError
 from bertlab.config.korean_results import KLUE, KOREAN_MEASURES, KPFBERT, PUBLISHED_KOREAN
-from bertlab.config.paper import (
-    COLUMNS,
-    PUBLISHED,
-    REPLACEMENT_TASKS,
-    SMALL_MODELS,
-    TASKS,
-    Measure,
-    PaperTask,
-)
+from bertlab.config.paper import COLUMNS, PUBLISHED, REPLACEMENT_TASKS, SMALL_MODELS, TASKS, Measure, PaperTask
 from bertlab.config.tasks import get_task
 from bertlab.tasks.registry import TASK_TYPES
 from bertlab.views import benchmarks

@@ -110,13 +110,7 @@ def _draw_new_job(command: str, question: str) -> None:
     running_job = file_jobs.find_running()
     if running_job:
         page = "sentences" if running_job.job.command == "embed" else running_job.job.command
-        frame.note(
-            t(
-                "files-busy",
-                title=running_job.job.title,
-                page=t(page),
-            )
-        )
+        frame.note(t("files-busy", title=running_job.job.title, page=t(page)))
     start_id = "files-start-embed" if command == "embed" else "files-start"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
