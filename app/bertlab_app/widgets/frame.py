@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from html import escape
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -16,7 +17,7 @@ from streamlit.runtime.scriptrunner_utils.exceptions import ScriptControlExcepti
 from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import languages, list_message_ids
+from bertlab.config.languages import languages, list_message_ids, render
 from bertlab.lessons import find_lesson
 from bertlab.views.passage import escape_html
 from bertlab.views.qr_code import qr_code
@@ -32,25 +33,25 @@ HOST_COMMAND = "bertlab app --host 0.0.0.0"  # starts an app that other devices,
 def heading(page: str) -> None:
     """Show the heading of a page, the introduction below it, and a folded explanation of what the page shows."""
     st.title(t(f"{page}-title"), anchor=False)
-    lead = f'<p class="lead">{escape(t(f"{page}-lead"))}</p>'
-    st.html(lead + (_make_about_html(page) if f"{page}-about" in list_message_ids() else ""))
+    st.html(_make_introduction(page, language()))
 
 
-def _make_about_html(page: str) -> str:
-    """Make the folded explanation of a page; the browser opens it without running the script again."""
-    about, suggestion = escape(t(f"{page}-about")), escape(t(f"{page}-try"))
+@cache
+def _make_introduction(page: str, lang: str) -> str:
+    """Make the text below a heading; the browser opens the folded part without running the script again."""
+
+    def text(id: str, **values: object) -> str:
+        return escape(render(id, lang, **values))
+
+    lead = f'<p class="lead">{text(f"{page}-lead")}</p>'
+    if f"{page}-about" not in list_message_ids():
+        return lead
+    title = find_lesson(page, lang)
+    link = f'<p><a href="lessons?lang={lang}">{text("page-lesson", title=title)}</a></p>' if title else ""
     return (
-        f'<details class="about"><summary>{escape(t("page-about"))}</summary>'
-        f"<p>{about}</p><p><b>{escape(t('page-try'))}</b> {suggestion}</p>{_make_lesson_link(page)}</details>"
+        f'{lead}<details class="about"><summary>{text("page-about")}</summary><p>{text(f"{page}-about")}</p>'
+        f"<p><b>{text('page-try')}</b> {text(f'{page}-try')}</p>{link}</details>"
     )
-
-
-def _make_lesson_link(page: str) -> str:
-    """Make a link to the list of notebooks, with the title of the notebook that explains the page."""
-    title = find_lesson(page, language())
-    if title is None:
-        return ""
-    return f'<p><a href="lessons?lang={language()}">{escape(t("page-lesson", title=title))}</a></p>'
 
 
 def note(text: str, kind: str = "info") -> None:
