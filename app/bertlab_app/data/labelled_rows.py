@@ -14,6 +14,7 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.invalid_rows import InvalidRowAction
+from bertlab.text.readers.rows import Rows, read_file
 from bertlab.training import error_analysis
 from bertlab_app import access
 from bertlab_app.data import sessions
@@ -78,6 +79,12 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
             yield path
         except BertlabError as error:
             raise _remove_prefix(error, f"{directory}/") from None
+
+
+def read_upload(upload, **options: bool) -> Rows:
+    """Read the rows of an uploaded file; `options` are those of `read_file`."""
+    with temporary_file(upload.name, upload.getvalue()) as path:
+        return read_file(path, UPLOAD_LIMITS, **options)
 
 
 def _remove_prefix(value, prefix: str):

@@ -221,7 +221,8 @@ def evaluate(
     ) -> ErrorAnalysis:
         modification_times = () if source.content is not None else labelled_rows.read_modification_times(source.name)
         key = (source.name, source.content_hash, modification_times, source.split, *columns)
-        return labelled_rows.analyse(checkpoint, key, rows, spec, max_rows, show_progress, **options)
+        progress = frame.progress_bar(st.empty(), "evaluation-progress")
+        return labelled_rows.analyse(checkpoint, key, rows, spec, max_rows, progress, **options)
 
     loaded_expression, spec = make_loaded_expression(checkpoint, loaded), find_task(checkpoint, loaded, task, columns)
     arguments, options = (loaded_expression, rows, spec, max_rows), invalid_option(source)
@@ -244,15 +245,6 @@ def suggest_skipping() -> Iterator[None]:
         if error.id != "invalid-row-stops":
             raise
         raise DataError("evaluation-stopped-at-invalid-row", **error.params) from None
-
-
-def show_progress(parts: Sequence) -> Iterator:
-    """Show a progress bar while the batches are evaluated."""
-    bar = st.progress(0.0)
-    for num_done, part in enumerate(parts):
-        bar.progress(num_done / len(parts), t("evaluation-progress", share=num_done / len(parts)))
-        yield part
-    bar.empty()
 
 
 def make_loaded_expression(checkpoint: sessions.CheckpointKey, loaded: Checkpoint) -> calls.Expression:

@@ -27,10 +27,9 @@ from bertlab.abilities.sentences.figures import (
     sentence_map,
 )
 from bertlab.abilities.sentences.vectors import SimilarPairs, find_neighbours, find_similar_pairs
-from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.rows import Rows, format_text, read_file
+from bertlab.text.readers.rows import Rows, format_text
 from bertlab.text.readers.text_file import TEXT_NAMES, choose_text_column, join_lines
 
 MAX_LINES = 5_000  # further lines are left out, because all users share the CPU cores
@@ -57,18 +56,12 @@ def read_lines(example: tuple[str, ...]) -> Lines:
     fields.note_too_long_for_link(left, pasted_text)
     upload = right.file_uploader(t("sentences-upload"), upload_suffixes(), key="upload-lines")
     right.caption(t("sentences-upload-help", limit=MAX_LINES))
-    table = read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
+    table = labelled_rows.read_upload(upload, by_line=True) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
     texts = choose_column(right, table) if table else pasted_text.splitlines()
     lines = [line for line in map(join_lines, texts) if line]
     if len(lines) > MAX_LINES:
         frame.note(t("sentences-too-many", limit=MAX_LINES, count=len(lines)))
     return Lines(tuple(lines[:MAX_LINES]), upload.name if upload else "")
-
-
-def read_upload(upload) -> Rows:
-    """Read an uploaded file as a table; a text file has one row for each line."""
-    with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
-        return read_file(path, UPLOAD_LIMITS, by_line=True)
 
 
 def choose_column(container, table: Rows) -> list[str]:

@@ -13,10 +13,9 @@ import streamlit as st
 
 from bertlab.abilities.files.batch import PREDICTION_COLUMNS, predict_texts
 from bertlab.tasks.registry import list_types_for_command
-from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
+from bertlab.text.readers.rows import Rows, format_cell, format_text
 from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, choose_text_column, guess_column
 from bertlab_app.data import labelled_rows, sessions
 from bertlab_app.i18n import error_text, t
@@ -36,7 +35,7 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )
         upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}") if right else None
-        table = _read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
+        table = labelled_rows.read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
         if table and not upload:
             id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-without-header"
             st.caption(t(id, rows=len(table), columns=len(table.columns)))
@@ -79,12 +78,6 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             translated_columns = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
             st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated_columns})
             draw_csv_button(rows, command)
-
-
-def _read_upload(upload) -> Rows:
-    """Read the rows of an uploaded file."""
-    with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
-        return read_file(path, UPLOAD_LIMITS)
 
 
 def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey) -> Texts:

@@ -109,7 +109,8 @@ def progress_bar(container, message: str) -> Callable[[Sequence], Iterator]:
         start = time.monotonic()
         for num_done, part in enumerate(parts):
             if time.monotonic() - start > PROGRESS_DELAY:
-                container.progress(num_done / len(parts), t(message, done=num_done, of=len(parts)))
+                share = num_done / len(parts)
+                container.progress(share, t(message, done=num_done, of=len(parts), share=share))
             yield part
         container.empty()
 
