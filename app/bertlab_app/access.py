@@ -55,7 +55,10 @@ def is_allowed(path: str | Path) -> bool:
         return False
     if any(resolved.is_relative_to(Path(directory).resolve()) for directory in (CLASSROOM_DIRECTORY, JOB_DIRECTORY)):
         return False
-    return any(resolved.is_relative_to(root) for root in _list_allowed_directories())
+    allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
+    shipped = (*find_shipped_checkpoints().values(), *history.find_shipped_runs().values())
+    roots = (Path(root).expanduser().resolve() for root in (*shipped, RUN_DIRECTORY, *allowed_by_owner))
+    return any(resolved.is_relative_to(root) for root in roots)
 
 
 def check_path(path: str | Path) -> None:
@@ -88,15 +91,3 @@ def format_path(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return path.name if is_restricted() else str(path)
-
-
-def _list_allowed_directories() -> list[Path]:
-    """Return the directories whose contents visitors are allowed to open."""
-    allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
-    roots = [
-        *find_shipped_checkpoints().values(),
-        *history.find_shipped_runs().values(),
-        RUN_DIRECTORY,
-        *allowed_by_owner,
-    ]
-    return [Path(root).expanduser().resolve() for root in roots]

@@ -30,15 +30,11 @@ def fill_in_step(step: Step) -> Step:
     values: dict[str, object] = {}
     # a step that a teacher wrote may have invalid parameters; the page of the step shows what is wrong with them
     with suppress(BertlabError, LookupError, TypeError, ValueError, StopIteration):
-        values = _compute(step.page, dict(step.parameters))
+        parameters = dict(step.parameters)
+        texts = [parameters[name] for name in ("a", "b", "masked", "text") if parameters.get(name)]
+        checkpoint = selection.select_checkpoint(COMPUTATIONS[step.page][0], texts)
+        values = _compute_cached(checkpoint, step.page, parameters)
     return replace(step, say=fill_in(step.say, values))
-
-
-def _compute(page: str, parameters: Parameters) -> dict[str, object]:
-    """Compute the values of a page with the checkpoint that the page would select for the texts in the address."""
-    command, _ = COMPUTATIONS[page]
-    texts = [parameters[name] for name in ("a", "b", "masked", "text") if parameters.get(name)]
-    return _compute_cached(selection.select_checkpoint(command, texts), page, parameters)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -73,7 +73,10 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             ]
             if num_failed := sum(bool(row["error"]) for row in predictions):
                 frame.note(t("batch-failed-rows", count=num_failed, total=len(predictions)))
-            rows = append_predictions(_make_input_rows(table, texts)[: len(predictions)], predictions)
+            rows = [{"text": text} for text, _ in texts]
+            if table:
+                rows = [{column: format_cell(row.get(column)) for column in table.columns} for row in table.rows]
+            rows = append_predictions(rows[: len(predictions)], predictions)
             # the columns of an uploaded table keep their own names
             translated_columns = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
             st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated_columns})
@@ -98,12 +101,6 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
         (format_text(row.get(text_column)), format_text(row.get(pair_column)) if pair_column else None)
         for row in table.rows
     ]
-
-
-def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
-    if table:
-        return [{column: format_cell(row.get(column)) for column in table.columns} for row in table.rows]
-    return [{"text": text} for text, _ in texts]
 
 
 def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> list[dict]:

@@ -29,16 +29,11 @@ def explain(*keys: str) -> None:
     """Show the names of some values of the page. A click on a name opens its formula, explanation and source."""
     with st.container(horizontal=True, gap="small"):
         for key in keys:
-            _draw_explanation(key)
-
-
-def _draw_explanation(key: str) -> None:
-    """Draw the name of a value."""
-    with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
-        number = NUMBERS[key]
-        source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"
-        # This is one element instead of three, because a page sends up to ten explanations with every change.
-        st.markdown("\n\n".join((f"$$\n{number.formula}\n$$", t(f"number-{key}-explanation"), source)))
+            with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
+                number = NUMBERS[key]
+                source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"
+                # This is one element instead of three, because a page sends up to ten explanations with every change.
+                st.markdown("\n\n".join((f"$$\n{number.formula}\n$$", t(f"number-{key}-explanation"), source)))
 
 
 def sentence(content: Sentence | None) -> None:
