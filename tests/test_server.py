@@ -103,7 +103,7 @@ from bertlab_app.widgets import components
 complete = []
 apply_style = components.apply_style
 components.apply_style = lambda: (complete.append(hasattr(sys.modules.get("pandas"), "DataFrame")), apply_style())
-AppTest.from_file("app/streamlit_app.py", default_timeout=60).run()
+AppTest.from_file("app/streamlit_app.py", default_timeout=300).run()
 assert complete == [True], complete
 """
     environment = os.environ | {"BERTLAB_CHECKPOINTS": str(checkpoints)}
