@@ -25,7 +25,8 @@ def pair_checkpoints(tmp_path_factory, tiny_model, tiny_tokenizer) -> dict[str, 
     "label" (classification)."""
     paths, directory = {}, tmp_path_factory.mktemp("comparers")
     for name, head, language in (("value", "regress", "en"), ("값", "regress", "ko"), ("label", "classify", "en")):
-        task = {"kind": head, "text": ["sentence1", "sentence2"]}
+        kind = "regression" if head == "regress" else "classification"
+        task = {"kind": kind, "text": ["sentence1", "sentence2"]}
         record = {"task": task, "language": language} | ({"value_range": [0, 5]} if head == "regress" else {})
         model = FastBert(tiny_model.config.replace(labels=("no", "yes") if head == "classify" else ()), [head])
         model.load_state_dict(tiny_model.state_dict(), strict=False)
