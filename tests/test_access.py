@@ -97,7 +97,6 @@ def test_pages_open_no_other_paths(restricted, shipped, shipped_runs, runs, secr
     assert not any(str(Path.home()) in body for body in bodies(home))
     for page, name in (("compare", "before"), ("time_machine", "run")):
         app = open_page(page, **{name: str(secrets)})
-        assert not app.exception
         assert len(errors(app)) == 1
 
 

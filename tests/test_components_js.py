@@ -1,7 +1,7 @@
 """The scripts of the app's own components in a real Chromium, called as Streamlit calls them."""
 
 import pytest
-from bertlab_app import components
+from bertlab_app.widgets import components
 
 from bertlab.views import assets
 
@@ -84,7 +84,7 @@ def test_data_that_have_not_changed_keep_their_stamp(stamped):
 
 def test_every_script_of_a_component_is_guarded():
     scripts = [file.read_text(encoding="utf-8") for file in STATIC.glob("*.js") if file.name != "newest.js"]
-    scripts += [assets.streamlit_js(view) for view in ("attention", "neuron", "timeline", "figure")]
+    scripts += [assets.bundle_for_host(view, "streamlit") for view in ("attention", "neuron", "timeline", "figure")]
     for script in map(components._ignore_late_data, scripts):
         assert script.count("export default ") == 1
         assert len([line for line in script.splitlines() if "function drawComponent(" in line]) == 1

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bertlab_app import server
+from bertlab_app import calls, server
 from bertlab_app.data import cached_results
 from support.pages import errors, open_page
 
@@ -25,16 +25,18 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("kind", [RuntimeError, Panic, RecursionError])
 @pytest.mark.parametrize(
-    ("page", "function"), [("tag", "compute"), ("attention", "pack_attention"), ("heads", "compute")]
+    ("page", "module", "function"),
+    [("tag", calls, "call_session"), ("attention", cached_results, "pack_attention"), ("heads", calls, "call_session")],
 )
-def test_an_unforeseen_exception_becomes_one_line_with_an_id(shipped, monkeypatch, tmp_path, kind, page, function):
+def test_an_unforeseen_exception_becomes_one_line_with_an_id(
+    shipped, monkeypatch, tmp_path, kind, page, module, function
+):
     def fail(*_, **__):
         raise kind("secret detail\nsecond line")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(cached_results, function, fail)
+    monkeypatch.setattr(module, function, fail)
     app = open_page(page)
-    assert not app.exception
     (line,) = errors(app)
     assert "secret" not in line
     assert "Traceback" not in line
@@ -96,11 +98,12 @@ def test_pandas_is_complete_before_a_page_is_drawn(checkpoints):
     script = """
 import sys
 from streamlit.testing.v1 import AppTest
-from bertlab_app import components, skeleton
+from bertlab_app import skeleton
+from bertlab_app.widgets import components
 complete = []
 apply_style = components.apply_style
 components.apply_style = lambda: (complete.append(hasattr(sys.modules.get("pandas"), "DataFrame")), apply_style())
-AppTest.from_file("app/streamlit_app.py", default_timeout=60).run()
+AppTest.from_file("app/streamlit_app.py", default_timeout=300).run()
 assert complete == [True], complete
 """
     environment = os.environ | {"BERTLAB_CHECKPOINTS": str(checkpoints)}

@@ -118,7 +118,6 @@ def test_empty_text_is_an_error(shipped):
 @pytest.mark.parametrize("part", ["search", "merges", "compare", "positions"])
 def test_every_part_of_the_page_opens_with_its_example(shipped, language, part):
     app = open_example_page("wordpiece", lang=language, part=part)
-    assert not app.exception
     assert not errors(app)
     assert len(read_charts(app)) == {"compare": 1, "positions": 2}.get(part, 0)
 

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from bertlab_app import frame
-from bertlab_app.data import cached_results, sessions
+from bertlab_app import calls
+from bertlab_app.data import sessions
+from bertlab_app.widgets import frame
 from support.errors import raises_error
 from support.figures import read_charts
 from support.pages import open_page
@@ -253,12 +254,12 @@ def test_a_long_passage_is_read_in_batches_with_progress_and_only_once(shipped):
             batches.append(row)
             yield row
 
-    seen = cached_results.compute(chosen, "xray", "What fell?", LONG, n_best=10, progress=progress)
+    seen = calls.compute(chosen, "xray", "What fell?", LONG, n_best=10, progress=progress)
     num_batches = -(-len(seen.readings) // 8)
     assert len(batches) == num_batches > 1
     alone = sessions.open_session(chosen).answer("What fell?", LONG, 10)
     assert [answer.text for answer in seen.answers.answers] == [answer.text for answer in alone.answers]
-    assert cached_results.compute(chosen, "xray", "What fell?", LONG, n_best=10, progress=progress) is seen
+    assert calls.compute(chosen, "xray", "What fell?", LONG, n_best=10, progress=progress) is seen
     assert len(batches) == num_batches, "nothing is read twice"
 
 

@@ -1,12 +1,8 @@
 """Access rules: which paths and hub models visitors of the app are allowed to open.
 
 A loopback address can be reached only from the same machine, so every path is allowed there. On any other address,
-visitors can open the shipped checkpoints and runs, the directory `runs`, and the directories that are listed after
-`bertlab app --allow`. With `--allow-hub` they can also open models of the Hugging Face Hub. They cannot open two
-subdirectories of `runs`: one contains the guesses of students in classroom mode, the other one the files that visitors
-uploaded for prediction.
-The error for any other path is the same whether or not the path exists, so that visitors cannot find out which files
-the machine has.
+visitors can open the shipped checkpoints and runs, `runs` without its private subdirectories, and what `--allow` lists.
+The error for any other path is the same whether or not the path exists.
 """
 
 import ipaddress
@@ -15,9 +11,8 @@ from pathlib import Path
 
 import streamlit as st
 
-import bertlab
 from bertlab.checkpoints import history
-from bertlab.checkpoints.locate import is_hub_id
+from bertlab.checkpoints.locate import find_shipped_checkpoints, is_hub_id
 from bertlab.cli.app import ALLOW, ALLOW_HUB, CLASSROOM_LESSON
 from bertlab.config.errors import CheckpointError, DataError
 
@@ -60,30 +55,21 @@ def is_allowed(path: str | Path) -> bool:
         return False
     if any(resolved.is_relative_to(Path(directory).resolve()) for directory in (CLASSROOM_DIRECTORY, JOB_DIRECTORY)):
         return False
-    return any(resolved.is_relative_to(root) for root in _list_allowed_directories())
+    allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
+    shipped = (*find_shipped_checkpoints().values(), *history.find_shipped_runs().values())
+    roots = (Path(root).expanduser().resolve() for root in (*shipped, RUN_DIRECTORY, *allowed_by_owner))
+    return any(resolved.is_relative_to(root) for root in roots)
 
 
 def check_path(path: str | Path) -> None:
-    """Raise an error for a path that visitors are not allowed to open.
-
-    Raises:
-        DataError: the path is outside the allowed directories.
-    """
+    """Raise an error for a path that visitors are not allowed to open."""
     if not is_allowed(path):
         raise DataError("path-not-allowed", path=shorten(path))
 
 
 def check_checkpoint(name: str) -> None:
-    """Raise an error for a checkpoint that visitors are not allowed to open.
-
-    Args:
-        name: the name of a shipped checkpoint, a directory, or a hub id.
-
-    Raises:
-        CheckpointError: the directory is outside the allowed ones, or `name` is a hub id and hub downloads are not
-            allowed.
-    """
-    shipped = bertlab.find_shipped_checkpoints()
+    """Raise an error for a checkpoint that visitors are not allowed to open."""
+    shipped = find_shipped_checkpoints()
     if name in shipped or Path(name) in shipped.values() or is_allowed(name):
         return
     is_allowed_hub_id = os.environ.get(ALLOW_HUB) == "1" and is_hub_id(name) and not os.path.exists(name)
@@ -100,25 +86,8 @@ def shorten(name: str | Path) -> str:
 
 
 def format_path(path: Path) -> str:
-    """Format a path for the Python code that a page shows.
-
-    Returns:
-        The path relative to the working directory. For a path outside of that directory: the whole path or, if paths
-        are restricted, only its last part, so that visitors do not see the other directories of the machine.
-    """
+    """Format a path for the Python code that a page shows."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return path.name if is_restricted() else str(path)
-
-
-def _list_allowed_directories() -> list[Path]:
-    """Return the directories whose contents visitors are allowed to open."""
-    allowed_by_owner = [part for part in os.environ.get(ALLOW, "").split(os.pathsep) if part]
-    roots = [
-        *bertlab.find_shipped_checkpoints().values(),
-        *history.find_shipped_runs().values(),
-        RUN_DIRECTORY,
-        *allowed_by_owner,
-    ]
-    return [Path(root).expanduser().resolve() for root in roots]

@@ -4,15 +4,23 @@ A page names a function and its arguments once. Both the result and the code are
 shows always computes the result that the page shows.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import streamlit as st
+
+from bertlab.session import Session
 from bertlab.views import export
 from bertlab_app import access
-from bertlab_app.data import cached_results, sessions
+from bertlab_app.data import sessions, stepwise_results
 
+# How many results of a method are kept. Attention takes up to 150 MB for 512 tokens; two are enough for thirty
+# students whose pages show the same head.
+NUM_CACHED = {"attention": 2, "neuron": 2, "sentence_vectors": 8, "xray": 16}
 STATE = "STATE"  # a placeholder in the code of a canvas view; the browser replaces it with the view's current state
 
 
@@ -20,12 +28,9 @@ STATE = "STATE"  # a placeholder in the code of a canvas view; the browser repla
 class Expression:
     """A value and the Python code that computes it."""
 
-    result: Any
-    """The value."""
-    code: str
-    """The Python expression, such as "result" or "result[0]"."""
-    steps: tuple[str, ...] = ()
-    """The imports and assignments that the expression needs."""
+    result: Any  # the value
+    code: str  # the Python expression, such as "result" or "result[0]"
+    steps: tuple[str, ...] = ()  # the imports and assignments that the expression needs
     checkpoint: sessions.CheckpointKey | None = None
     """The checkpoint that the code opens as `session`; None if the code needs none."""
 
@@ -45,43 +50,43 @@ class Expression:
 def call_session(
     checkpoint: sessions.CheckpointKey, method: str, /, *arguments, progress: Callable | None = None, **options
 ) -> Expression:
-    """Call a method of `Session`. The generated code assigns its result to the variable `result`.
-
-    Args:
-        checkpoint: the checkpoint to open.
-        method: the name of the method.
-        arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
-            and the generated code contains its code.
-        progress: reports the progress of a long computation, as in `cached_results.compute`; the generated code omits
-            this argument.
-        options: its keyword arguments.
-
-    Raises:
-        BertlabError: any error that the method raises.
-    """
+    """Call a method of `Session`; the result is cached. The generated code assigns it to the variable `result`."""
     values, keywords = _evaluate(arguments), _evaluate(options)
-    result = cached_results.compute(checkpoint, method, *values, progress=progress, **keywords)
+    # the first argument of `intervene` and `head_effects` is the task type
+    texts = values[1:] if method in ("intervene", "head_effects") else values
+    sessions.record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
+    if method in stepwise_results.METHODS:
+        result = stepwise_results.METHODS[method](checkpoint, *values, progress=progress, **keywords)
+    else:
+        # Streamlit cannot draw a progress bar from a cached function, so the cache holds lists that are filled here
+        slots = _make_cache(NUM_CACHED.get(method, 256))
+        slot = slots(checkpoint, method, values, tuple(sorted(keywords.items())))
+        if not slot:
+            if progress and "progress" in inspect.signature(getattr(Session, method)).parameters:
+                keywords = keywords | {"progress": progress}
+            slot.append(getattr(sessions.open_session(checkpoint), method)(*values, **keywords))
+        result = slot[0]
     session = Expression(None, "session", checkpoint=checkpoint)
     return assign("result", _make_call(f"session.{method}", result, (arguments, options, session)))
+
+
+def compute(checkpoint: sessions.CheckpointKey, method: str, /, *arguments, **options):
+    """Return the cached result of a method of `Session`; the arguments are those of `call_session`."""
+    return call_session(checkpoint, method, *arguments, **options).result
+
+
+@cache
+def _make_cache(max_entries: int) -> Callable[..., list]:
+    def make_slot(checkpoint: sessions.CheckpointKey, method: str, values: tuple, options: tuple) -> list:
+        return []
+
+    make_slot.__qualname__ += f"_{max_entries}"  # Streamlit tells caches apart by the name of the function
+    return st.cache_resource(max_entries=max_entries, show_spinner=False)(make_slot)
 
 
 def call_function(
     function: Callable, /, *arguments, compute_with: Callable | None = None, steps: tuple[str, ...] = (), **options
 ) -> Expression:
-    """Call a function of the library.
-
-    Args:
-        function: the function that the generated code imports and calls.
-        arguments: its positional arguments. If one is an `Expression`, the call receives the value of the expression,
-            and the generated code contains its code.
-        compute_with: a function with the same arguments that computes the result in the app, such as a cached version
-            of `function`; the generated code still calls `function`.
-        steps: further imports and assignments that the generated code needs.
-        options: its keyword arguments.
-
-    Raises:
-        BertlabError: any error that the function raises.
-    """
     result = (compute_with or function)(*_evaluate(arguments), **_evaluate(options))
     return replace(describe_call(function, *arguments, steps=steps, **options), result=result)
 
@@ -102,25 +107,12 @@ def assign(name: str, value: object) -> Expression:
 
 
 def make_path_expression(path: Path) -> Expression:
-    """Make the expression of a path. The code writes it as `access.format_path` does."""
     return Expression(path, f"Path({access.format_path(path)!r})", ("from pathlib import Path",))
 
 
 def write_canvas_code(
     view: Expression, make_html: Callable, file_name: str, figure: Callable | None = None, *state_keys: str
 ) -> str:
-    """Write the Python code that saves a canvas view as an HTML file and, optionally, draws a figure of its data.
-
-    Args:
-        view: the data of the view.
-        make_html: the function of `bertlab.views.html` that makes the contents of the file.
-        file_name: the name of the file.
-        figure: the function that draws a figure of the view. If it is None, the code draws no figure.
-        state_keys: keys of the view's state. The values under these keys are the arguments of `figure` after `view`.
-
-    Returns:
-        The code. It assigns `STATE`, which the browser replaces, to the variable `state`.
-    """
     imports = ["from pathlib import Path", f"from {make_html.__module__} import {make_html.__name__}"]
     steps = [
         f'page = {make_html.__name__}({view.code}, options={{"state": state}})',
@@ -137,15 +129,6 @@ def write_canvas_code(
 
 
 def _make_call(name: str, result: object, parts: tuple, steps: tuple[str, ...] = ()) -> Expression:
-    """Make the expression of a call.
-
-    Args:
-        name: the name of the function in the code.
-        result: the result of the call.
-        parts: the tuple of positional arguments, the dictionary of keyword arguments, and possibly further expressions
-            whose steps or checkpoint the call needs.
-        steps: further steps that the call needs.
-    """
     arguments, options = parts[:2]
     argument_codes = [*map(_write_code, arguments), *(f"{key}={_write_code(value)}" for key, value in options.items())]
     return Expression(
@@ -165,7 +148,6 @@ def _collect_expressions(value: object) -> list[Expression]:
 
 
 def _collect_steps(value: object) -> list[str]:
-    """Collect the steps of all expressions in a value."""
     return [step for expression in _collect_expressions(value) for step in expression.steps]
 
 

@@ -12,52 +12,33 @@ Pair = tuple[str, str]  # two texts
 class Examples:
     """The example texts of one language."""
 
-    short: str
-    """A short sentence for the picture on the start page."""
-    pair: Pair
-    """Two sentences for the pages Input and Attention."""
-    changed_second_sentence: str
-    """A variant of the second sentence of `pair`, for the comparison of two texts."""
-    long_words: str
-    """A short text with long words, for the page WordPiece."""
-    sentence: str
-    """A sentence for the page Fill mask."""
-    masked_word: str
-    """The index of the word of `sentence` that is initially masked, counted from 0, as text."""
-    masked_sentence: str
-    """A sentence with a [MASK]."""
+    short: str  # a short sentence for the picture on the start page
+    pair: Pair  # two sentences for the pages Input and Attention
+    changed_second_sentence: str  # a variant of the second sentence of `pair`, for the comparison of two texts
+    long_words: str  # a short text with long words, for the page WordPiece
+    sentence: str  # a sentence for the page Fill mask
+    masked_word: str  # the index of the word of `sentence` that is initially masked, counted from 0, as text
+    masked_sentence: str  # a sentence with a [MASK]
     other_masked_sentence: str
     """Another sentence with a [MASK]. Its hidden states replace those of `masked_sentence` in activation patching."""
-    review: str
-    """A review to classify."""
+    review: str  # a review to classify
     surgery: dict[str, Pair]
     """{task type: (edited attention, patched hidden state)}: the initial interventions in the tools of the page Head
     surgery, in the syntax of `bertlab.abilities.surgery.syntax`. Each of the two changes the prediction."""
-    similar_pair: Pair
-    """Two sentences with nearly the same meaning, for checkpoints that compare sentences."""
-    text_with_names: str
-    """A sentence with names of people, places or organisations."""
-    passage: str
-    """A passage that contains the answers to `questions`."""
-    questions: tuple[str, ...]
-    """Questions about `passage`."""
-    choice_context: str
-    """A sentence with several `choices`, for the page Choose."""
-    choices: tuple[str, ...]
-    """Endings of `choice_context`, or explanations of it, exactly one of which is right."""
-    time_machine_pair: Pair
-    """A sentence pair with a [MASK], for the time machine."""
+    similar_pair: Pair  # two sentences with nearly the same meaning, for checkpoints that compare sentences
+    text_with_names: str  # a sentence with names of people, places or organisations
+    passage: str  # a passage that contains the answers to `questions`
+    questions: tuple[str, ...]  # questions about `passage`
+    choice_context: str  # a sentence with several `choices`, for the page Choose
+    choices: tuple[str, ...]  # endings of `choice_context`, or explanations of it, exactly one of which is right
+    time_machine_pair: Pair  # a sentence pair with a [MASK], for the time machine
     next_sentence_pairs: dict[str, Pair]
     """Sentence pairs for next-sentence prediction. In "follow", the second sentence follows the first; in "other", it
     has a different topic; in "near", it has the same topic but does not follow."""
-    headlines: tuple[str, ...]
-    """Headlines on five topics, for the page Sentences."""
-    draft: str
-    """A text with misspelt words and words that do not fit, for the page Writing."""
-    draft_start: str
-    """The beginning of a sentence, with a gap in it, for type-ahead on the page Writing."""
-    report: str
-    """A text of fifteen sentences, for the page Summary."""
+    headlines: tuple[str, ...]  # headlines on five topics, for the page Sentences
+    draft: str  # a text with misspelt words and words that do not fit, for the page Writing
+    draft_start: str  # the beginning of a sentence, with a gap in it, for type-ahead on the page Writing
+    report: str  # a text of fifteen sentences, for the page Summary
 
 
 @cache
@@ -68,7 +49,6 @@ def read_examples(code: str) -> Examples:
 
 
 def _convert_lists(value):
-    """Convert the lists of a value to tuples."""
     if isinstance(value, dict):
         return {name: tuple(pair) for name, pair in value.items()}
     return tuple(value) if isinstance(value, list) else value

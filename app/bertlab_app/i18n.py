@@ -8,15 +8,7 @@ from bertlab_app import url
 
 
 def t(id: str, **values: object) -> str:
-    """Translate: return an interface text in the language of this session.
-
-    Args:
-        id: the id of a message in the catalogues, usually one in `bertlab/locales/*/app`.
-        values: the parameters of the message.
-
-    Raises:
-        LookupError: no catalogue has this message.
-    """
+    """Translate: return an interface text in the language of this session."""
     return render(id, language(), **values)
 
 

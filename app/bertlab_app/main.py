@@ -1,6 +1,7 @@
 """The app: draws the menu and the sidebar, and runs the script of the current page."""
 
 import sys
+from contextlib import nullcontext
 
 import streamlit as st
 
@@ -17,10 +18,11 @@ def run() -> None:
     # every run waits here until pandas is imported, and no page is drawn before that.
     import pandas  # noqa: F401
 
-    from bertlab_app import components, frame, link, server, sidebar, url, view_state
+    from bertlab_app import server, url, view_state
     from bertlab_app.classroom import panel, roles
     from bertlab_app.i18n import t
     from bertlab_app.registry import PAGES, menu
+    from bertlab_app.widgets import components, frame
 
     server.prepare()
     st.set_page_config("bertlab", components.STATIC / "icon.svg", layout="wide")
@@ -29,8 +31,8 @@ def run() -> None:
     components.merge_history_entries()
     url.read_address()
     roles.identify_visitor()
-    # The folder of the page scripts is not called "pages". If it were, Streamlit would open a link to a page by running
-    # only the script of that page, without this module.
+    # The script that Streamlit runs is not beside the folder "pages". If it were, Streamlit would open a link to a page
+    # by running only the script of that page, without this module.
     sections = {
         section and t(f"section-{section}"): [
             st.Page(
@@ -46,22 +48,25 @@ def run() -> None:
         for section, pages in menu().items()
     }
     page = st.navigation(sections, expanded=True)
-    panel.follow(page.url_path or "start")
+    is_in_lesson = roles.is_in_class() or url.recall("lesson") or url.used_browser_history()
+    if is_in_lesson:
+        panel.follow(page.url_path or "start")
     url.enter_page(page.url_path)
     view_state.enter_page()
-    sidebar.draw_language_and_undo()
+    frame.draw_language_and_undo()
     components.translate_upload_fields()
-    sidebar.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
+    frame.draw_checkpoint(is_used=PAGES[page.url_path or "start"].uses_checkpoint)
     try:
         with page_container:
-            panel.draw()
+            if is_in_lesson:
+                panel.draw()
             if url.is_new_page():  # otherwise the previous state of the page stays in sight
                 skeleton.draw(skeleton_container, t("page-loading"))
-            if not panel.hide_page():
-                with panel.take_turn(), frame.show_errors():
+            if not (is_in_lesson and panel.hide_page()):
+                with panel.take_turn() if is_in_lesson else nullcontext(), frame.show_errors():
                     page.run()
     finally:
         skeleton_container.empty()
-    link.draw_link()
+    frame.draw_link()
     url.write_address(is_last=True)
     server.import_in_background()

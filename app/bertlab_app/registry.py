@@ -1,9 +1,4 @@
-"""The registry of pages.
-
-A page needs a call to `register`, a script in `pages/`, and four messages in `bertlab/locales/*/app/`: `NAME` is its
-name in the menu, `NAME-title` is its heading, `NAME-lead` is the introduction below the heading, and `start-NAME`
-describes it on the start page. Other packages can call `register` to add their own pages.
-"""
+"""The registry of pages."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,56 +15,27 @@ SECTIONS = ("", "learn", "inspect", "predict", "change", "train")
 class Page:
     """A page of the app."""
 
-    name: str
-    """Its name in the address, which is also the prefix of its messages, such as "fill-mask"."""
-    icon: str
-    """Its icon in the menu, such as ":material/home:"."""
-    section: str
-    """Its section of the menu, one of `SECTIONS`."""
-    script: Path
-    """The Streamlit script that draws it."""
+    name: str  # its name in the address, which is also the prefix of its messages, such as "fill-mask"
+    icon: str  # its icon in the menu, such as ":material/home:"
+    section: str  # its section of the menu, one of `SECTIONS`
+    script: Path  # the Streamlit script that draws it
     uses_checkpoint: bool = True
     """Whether it uses the checkpoint that is selected in the sidebar. Other pages need no checkpoint, or have their own
     fields for checkpoints or runs, so the sidebar's field is disabled on them."""
-    is_in_menu: bool = True
-    """Whether the menu lists it. The start page lists every page."""
+    is_in_menu: bool = True  # whether the menu lists it. The start page lists every page.
 
 
 PAGES: dict[str, Page] = {}  # name of a page -> the page, in the order of `register` calls
 
 
-def register(
-    name: str,
-    icon: str,
-    section: str,
-    script: Path | None = None,
-    *,
-    uses_checkpoint: bool = True,
-    is_in_menu: bool = True,
-) -> Page:
-    """Add a page at the end of its section.
-
-    Args:
-        name: its name in the address, which is also the prefix of its messages.
-        icon: its icon in the menu.
-        section: one of `SECTIONS`.
-        script: the Streamlit script that draws it. Default: `pages/NAME.py`.
-        uses_checkpoint: whether it uses the checkpoint selected in the sidebar. Otherwise the sidebar's field is
-            disabled on the page.
-        is_in_menu: whether the menu lists it; the start page lists every page.
-
-    Returns:
-        The page, which is now in `PAGES`.
-
-    Raises:
-        ValueError: a page has this name already, or there is no such section.
-    """
+def register(name: str, icon: str, section: str, script: Path | None = None, **options: bool) -> Page:
+    """Add a page at the end of its section; `options` are further fields of `Page`."""
     if name in PAGES:
         raise ValueError(f"there is already a page {name!r}")
     if section not in SECTIONS:
         raise ValueError(f"{section!r} is not one of {SECTIONS}")
     script = script or APP / "pages" / f"{name.replace('-', '_')}.py"
-    PAGES[name] = Page(name, icon, section, script, uses_checkpoint, is_in_menu)
+    PAGES[name] = Page(name, icon, section, script, **options)
     return PAGES[name]
 
 

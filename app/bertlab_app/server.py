@@ -17,14 +17,6 @@ MAX_REPEATS = 3  # how often the same message is logged within a minute
 
 
 def raise_open_file_limit(count: int = OPEN_FILE_LIMIT) -> int:
-    """Raise the soft limit on open files as far as the system allows.
-
-    Args:
-        count: the number of open files to allow.
-
-    Returns:
-        The soft limit afterwards; 0 on Windows, which has no such limit.
-    """
     try:
         import resource  # only on Unix
     except ImportError:
@@ -75,11 +67,7 @@ def import_in_background() -> None:
 
 
 def _import_and_freeze() -> None:
-    """Import `SLOW_MODULES`, then exempt all objects of the process so far from garbage collection.
-
-    Most of these objects are parts of modules and are never freed. If they were not exempt, a full collection would
-    take a quarter of a second, during which every visitor would wait.
-    """
+    """Import `SLOW_MODULES`, then exempt all objects of the process so far from garbage collection."""
     import_slow_modules()
     gc.collect()
     gc.freeze()

@@ -1,9 +1,4 @@
-"""The skeleton: grey bars that stand in for a page until it is computed.
-
-The bars are drawn before the modules of the app are imported, because that import takes seconds in a new server.
-Therefore this module imports none of these modules, and the bars have a style of their own, not that of
-`static/app.css`.
-"""
+"""The skeleton: grey bars that stand in for a page until it is computed."""
 
 import html
 
@@ -12,12 +7,7 @@ HEIGHTS = ("1.5rem", "1.5rem", "14rem")  # the heights of the three bars, as CSS
 
 
 def draw(container, text: str = "") -> None:
-    """Draw the skeleton.
-
-    Args:
-        container: the result of `st.empty`. To remove the skeleton, empty it.
-        text: a line that says what the page is doing; "" for no line.
-    """
+    """Draw the skeleton."""
     line = f'<span class="small">{html.escape(text)}</span>' if text else ""
     bars = "".join(f'<div style="{BAR_STYLE};height:{height}"></div>' for height in HEIGHTS)
     style = "display:grid;gap:0.9rem"

@@ -1,9 +1,4 @@
-"""The state of a page in its address: everything that the user typed or chose, so that a link reproduces the page.
-
-Values are stored as strings under short names. A new session reads them from its link. They remain stored when the user
-goes to another page, and the browser's back button restores earlier values. `url_fields` draws fields with such values.
-This module does not depend on any page or model.
-"""
+"""The state of a page in its address: everything that the user typed or chose, so that a link reproduces the page."""
 
 import json
 import time
@@ -23,17 +18,10 @@ KEPT_BY_LINKS = ("lang", "lesson", "present")  # names of the values that a link
 SAME_CHANGE_SECONDS = 1.0
 
 
-# -- the steps of a script run -----------------------------------------------------------------------------------
-
-
 def read_address() -> None:
     """Read the values of a new session from its link. Call this at the start of every run; only the first run reads."""
     if "url.values" not in st.session_state:
-        st.session_state["url.values"] = values = st.query_params.to_dict()
-        if "tau" in values:  # an old link without "refuse" comes from a time when "no answer" was always allowed
-            values.setdefault("refuse", "1")
-        if "rows" in values:  # in an old link without "from", the rows of the page Evaluation are a path
-            values.setdefault("from", "path")
+        st.session_state["url.values"] = st.query_params.to_dict()
         st.session_state["url.defaults"], st.session_state["url.page_values"] = {}, set()
 
 
@@ -41,9 +29,6 @@ def enter_page(page: str) -> None:
     """Record the current page.
 
     If the browser's back or forward button was used, restore the values from the address.
-
-    Args:
-        page: the name of the page; "" for the start page.
     """
     state = st.session_state
     page_changed, used_history = state.get("url.page") != page, used_browser_history()
@@ -73,12 +58,6 @@ def replace_values(values: Mapping[str, str]) -> dict[str, str]:
     """Replace the session's values with those of a link, except the values in `KEPT_BY_LINKS`.
 
     Call this before `st.switch_page`. The page then opens as if a new session had opened the link.
-
-    Args:
-        values: {name in the address: its value}.
-
-    Returns:
-        The `query_params` for `st.switch_page`. With them, the browser's history has one entry for the change.
     """
     state = st.session_state
     kept_values = {name: state["url.values"][name] for name in KEPT_BY_LINKS if name in state["url.values"]}
@@ -108,12 +87,7 @@ def used_browser_history() -> bool:
 
 
 def write_address(*, is_last: bool = False) -> None:
-    """Write the stored values to the address.
-
-    Args:
-        is_last: whether this is the last call in a run of the whole page. If so, the user's changes are also recorded
-            for undo. If only a fragment of the page runs, every call records them.
-    """
+    """Write the stored values to the address."""
     address = st.session_state["url.address"]
     if address != st.query_params.to_dict():
         st.query_params.from_dict(address)
@@ -123,14 +97,8 @@ def write_address(*, is_last: bool = False) -> None:
         st.session_state["url.fresh"] = False
 
 
-# -- undo ------------------------------------------------------------------------------------------------------
-
-
 def _record_changes() -> None:
-    """Push the previous values of all fields that changed since the last run onto the undo stack of this page.
-
-    Changes to the same fields within `SAME_CHANGE_SECONDS` of each other share one entry of the stack.
-    """
+    """Push the previous values of all fields that changed since the last run onto the undo stack of this page."""
     state, page = st.session_state, st.session_state["url.page"]
     snapshots, stacks = state.setdefault("url.page_snapshots", {}), state.setdefault("url.undo_stacks", {})
     previous = snapshots.get(page, {})  # {name: its value after the previous run}
@@ -150,9 +118,6 @@ def undo() -> bool:
     """Undo the latest change on this page, except a change of language.
 
     Call this from a widget's callback, which Streamlit runs before the script.
-
-    Returns:
-        Whether there was a change to undo.
     """
     state = st.session_state
     stack = state.get("url.undo_stacks", {}).get(state["url.page"], [])
@@ -165,9 +130,6 @@ def undo() -> bool:
     return True
 
 
-# -- values ----------------------------------------------------------------------------------------------------
-
-
 def recall(name: str, default: str = "") -> str:
     """Return the value that is stored under a name, or the default if there is none."""
     return st.session_state["url.values"].get(name, default)
@@ -177,14 +139,6 @@ def store(name: str, value: str, default: str | None = "", *, in_address: bool =
     """Store a value in the session, and write it to the address of this run.
 
     Every run builds the address anew, so it must store all values of its page again.
-
-    Args:
-        name: the name of the value in the address.
-        value: the value.
-        default: the default of the value. The address omits a value that equals its default. None for no default, so
-            that a page with a field for this value keeps it, even if it equals a former default of the field.
-        in_address: whether the address may contain the value. The address always omits values longer than
-            `MAX_TEXT_LENGTH`.
     """
     state = st.session_state
     state["url.values"][name] = value
@@ -208,15 +162,7 @@ def forget_previous(names: Iterable[str]) -> None:
 
 
 def swap_previous(name: str, value):
-    """Return the value that was passed under a name in the previous run, and store the current one for the next run.
-
-    Args:
-        name: any name that is unique in the app. It need not be a name in the address.
-        value: its current value.
-
-    Returns:
-        The previous value. It is `value` itself if there is none, or after a page change, browser navigation or undo.
-    """
+    """Return the value that was passed under a name in the previous run, and store the current one for the next run."""
     state = st.session_state
     previous = value if state["url.fresh"] else state.get(f"{name}.last", value)
     state[f"{name}.last"] = value
@@ -229,18 +175,6 @@ def write_value(value) -> str:
 
 
 def parse_value(text: str, default):
-    """Parse a value from the address.
-
-    Args:
-        text: the value in the address.
-        default: the default. It decides how the text is parsed: if it is a string, the text is the value; otherwise the
-            text is JSON.
-
-    Returns:
-        The value. The default is returned instead in three cases: the text is invalid JSON; the default is an integer,
-        but the value is not; the default is a float, but the value is not a number between -1e9 and 1e9. The caller
-        must check other values: booleans, lists, and those whose default is None.
-    """
     if isinstance(default, str):
         return text
     try:

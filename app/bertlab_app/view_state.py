@@ -19,11 +19,7 @@ TIME_MACHINE_SETTINGS = {"at", "against"}
 
 
 def read() -> dict:
-    """Read the current settings of the canvas views: the defaults, replaced by values of the link and of the user.
-
-    Returns:
-        {name of a setting: its value}, with the names of `DEFAULTS`.
-    """
+    """Read the current settings of the canvas views: the defaults, replaced by values of the link and of the user."""
     return {
         name: url.parse_value(url.recall(name, url.write_value(default)), default) for name, default in DEFAULTS.items()
     }
@@ -38,15 +34,6 @@ def initial_settings() -> dict:
 
 
 def store(view_state: dict) -> None:
-    """Store the settings of a canvas view.
-
-    On a page with an opening, the address omits the settings while they equal the opening. Once the user has changed
-    them, the address contains at least the layer. The layer shows that the settings were chosen, so the opening does
-    not replace them when somebody opens the link.
-
-    Args:
-        view_state: {name of a setting: its value}; the default replaces a missing one.
-    """
     opening = st.session_state.get("view.opening")
     texts = {name: url.write_value(view_state.get(name, default)) for name, default in DEFAULTS.items()}
     defaults = {name: url.write_value(default) for name, default in DEFAULTS.items()}
@@ -84,12 +71,6 @@ def open_with(selection: dict) -> bool:
     """Open the views of this page with computed settings. Settings that the link or the user has chosen are kept.
 
     While the user changes only the text, the settings follow the text. The undo button does not undo this.
-
-    Args:
-        selection: {name of a setting: its computed value}; they may differ in every run.
-
-    Returns:
-        Whether the stored settings have changed.
     """
     state = st.session_state
     opening = {name: url.write_value(value) for name, value in selection.items()}

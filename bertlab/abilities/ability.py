@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
 import tyro
@@ -142,9 +143,11 @@ class Prediction(Ability[Result]):
         raise NotImplementedError
 
     def compute(self, session: Session, progress: Callable = iter) -> Result:
-        from bertlab.abilities.queries import answer_query
+        from bertlab.abilities.queries import compute_all, compute_outputs
 
-        return answer_query(session.model, session.tokenizer.pad_id, self.prepare(session), progress=progress)
+        query, compute = self.prepare(session), partial(compute_outputs, session.model, session.tokenizer.pad_id)
+        (outputs,) = compute_all([query], compute, progress=progress)
+        return query.finish(outputs)
 
 
 def _is_shown_only(ability: type[Ability], name: str) -> bool:

@@ -8,7 +8,6 @@ R positions of all inputs of a batch.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -17,7 +16,7 @@ import torch
 from bertlab.config.errors import BertlabError
 from bertlab.nn.bert import Bert
 from bertlab.nn.heads import HEADS
-from bertlab.tasks.inference import compute_head_output, find_device, require_positive
+from bertlab.tasks.inference import find_device
 from bertlab.text.batch import collate
 
 
@@ -71,27 +70,12 @@ def compute_outputs(
             row * num_tokens + position for row, row_positions in enumerate(positions) for position in row_positions
         ]
         index_R = torch.tensor(indices, device=batch.input_ids_BT.device)
-    outputs = compute_head_output(model, head, batch, index_R).float().cpu()
+    outputs = (model.logits(head, batch, index_R) if head else model(batch).hidden_BTH).float().cpu()
     if positions is not None:
         return list(outputs.split([len(row_positions) for row_positions in positions]))
     if head and HEADS[head].reads_pooled:
         return list(outputs)
     return [output_TK[: len(model_input.ids)] for output_TK, model_input in zip(outputs, inputs, strict=True)]
-
-
-def answer_query(model: Bert, pad_id: int, query: Query, batch_size: int = 8, progress: Callable = iter) -> object:
-    """Compute the result of one query.
-
-    Args:
-        model: the model.
-        pad_id: the token id of padding.
-        query: the query.
-        batch_size: the maximum number of inputs in a batch.
-        progress: wraps the sequence of batches, as `tqdm` does.
-    """
-    require_positive(batch_size=batch_size)
-    (outputs,) = _compute_all([query], partial(compute_outputs, model, pad_id), batch_size, progress)
-    return query.finish(outputs)
 
 
 def answer_queries(
@@ -108,7 +92,7 @@ def answer_queries(
         The result of each query; an error if the result cannot be made from the outputs.
     """
     results: list[object | BertlabError] = []
-    for query, outputs in zip(queries, _compute_all(queries, compute, batch_size), strict=True):
+    for query, outputs in zip(queries, compute_all(queries, compute, batch_size), strict=True):
         try:
             results.append(query.finish(outputs))
         except BertlabError as error:
@@ -116,8 +100,8 @@ def answer_queries(
     return results
 
 
-def _compute_all(
-    queries: Sequence[Query], compute: ComputeOutputs, batch_size: int, progress: Callable = iter
+def compute_all(
+    queries: Sequence[Query], compute: ComputeOutputs, batch_size: int = 8, progress: Callable = iter
 ) -> list[list[torch.Tensor]]:
     """Compute the outputs for the inputs of each query, longest inputs first."""
     # (query, index of one of its inputs) for the inputs of all queries

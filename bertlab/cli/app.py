@@ -85,7 +85,7 @@ def app(config: App) -> int:
         "server.address": host,
         "server.headless": str(not config.browser or bool(config.class_)).lower(),
         "server.showEmailPrompt": "false",
-        "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw` in app/bertlab_app/url_fields.py
+        "global.disableWidgetStateDuplicationWarning": "true",  # see `_draw_widget` in bertlab_app/widgets/fields.py
     }
     if config.class_:
         _prepare_class(config.class_, host, config.port, app_folder / "pages")

@@ -274,7 +274,7 @@ class TaskHeads(nn.Module):
         if HEADS[name].reads_pooled:
             return layer(self.pool(batch))
         hidden = self(batch).hidden_BTH if positions_R is None else self.encode_positions(batch, positions_R)
-        return self.mlm(hidden) if name == "mlm" else layer(hidden)
+        return layer(hidden, self.embeddings.token.weight) if name == "mlm" else layer(hidden)
 
     def mlm(self, hidden_XH: torch.Tensor) -> torch.Tensor:
         """Predict masked tokens -> logits_XV."""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from bertlab_app.parts import files
+from bertlab_app.widgets import files
 from support.pages import errors, open_page
 
 from bertlab.checkpoints import checkpoint

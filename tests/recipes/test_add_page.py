@@ -11,15 +11,15 @@ from bertlab.config import languages
 SCRIPT = """
 import streamlit as st
 
-from bertlab_app import fields, frame, selection
-from bertlab_app.data import cached_results
+from bertlab_app import calls
 from bertlab_app.i18n import t
+from bertlab_app.widgets import fields, frame, selection
 
 frame.heading("longest-token")
 text = fields.text_line(st, t("longest-token-text"), "green tea", key="a")
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("attention", text)
-    tokens = cached_results.compute(checkpoint, "attention", text).tokens
+    tokens = calls.compute(checkpoint, "attention", text).tokens
     st.metric(t("longest-token-title"), max((row.token for row in tokens), key=len))
 """
 TEXTS = """longest-token = Longest token

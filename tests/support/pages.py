@@ -34,7 +34,7 @@ def open_page(screen: str, state: dict | None = None, **parameters: str) -> AppT
 
 
 def open_example_page(screen: str, state: dict | None = None, **parameters: str) -> AppTest:
-    """A page as a link with these parameters opens it, with the page's own example texts."""
+    """A page as a link with these parameters opens it, with the page's own example texts. It must raise nothing."""
     app = AppTest.from_file(str(APP.parent / "streamlit_app.py"), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value
@@ -42,7 +42,9 @@ def open_example_page(screen: str, state: dict | None = None, **parameters: str)
         app.session_state[name] = value
     # `switch_page` would have to run the start page first, to learn which addresses the pages have
     app._page_hash = "" if screen == "start" else calc_hash(screen.replace("_", "-"))
-    return app.run()
+    app.run()
+    assert not app.exception, app.exception[0].message
+    return app
 
 
 def bodies(app: AppTest) -> list[str]:

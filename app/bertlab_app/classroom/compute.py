@@ -11,13 +11,14 @@ import streamlit as st
 
 from bertlab.abilities.attention.summary import summarise_attention
 from bertlab.classroom.computed_values import fill_in, find_value_names
-from bertlab.classroom.lesson import Lesson, Step
+from bertlab.classroom.lesson import Step
 from bertlab.config.errors import BertlabError
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import find_words, mask_spans
 from bertlab.views.numbers import percent
-from bertlab_app import selection, url
+from bertlab_app import calls, url
 from bertlab_app.data import cached_results, sessions
+from bertlab_app.widgets import selection
 
 Parameters = Mapping[str, str]  # parameter in the address of a step -> its value
 
@@ -29,32 +30,22 @@ def fill_in_step(step: Step) -> Step:
     values: dict[str, object] = {}
     # a step that a teacher wrote may have invalid parameters; the page of the step shows what is wrong with them
     with suppress(BertlabError, LookupError, TypeError, ValueError, StopIteration):
-        values = _compute(step.page, dict(step.parameters))
+        parameters = dict(step.parameters)
+        texts = [parameters[name] for name in ("a", "b", "masked", "text") if parameters.get(name)]
+        checkpoint = selection.select_checkpoint(COMPUTATIONS[step.page][0], texts)
+        values = _compute_cached(checkpoint, step.page, parameters)
     return replace(step, say=fill_in(step.say, values))
-
-
-def fill_in_lesson(lesson: Lesson) -> Lesson:
-    """Return a lesson in which `fill_in_step` has filled in every step."""
-    return replace(lesson, steps=tuple(map(fill_in_step, lesson.steps)))
-
-
-def _compute(page: str, parameters: Parameters) -> dict[str, object]:
-    """Compute the values of a page with the checkpoint that the page would select for the texts in the address."""
-    command, _ = COMPUTATIONS[page]
-    texts = [parameters[name] for name in ("a", "b", "masked", "text") if parameters.get(name)]
-    return _compute_cached(selection.select_checkpoint(command, texts), page, parameters)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _compute_cached(checkpoint: sessions.CheckpointKey, page: str, parameters: Parameters) -> dict[str, object]:
-    """Compute the values of a page with a checkpoint. The result is cached."""
     return COMPUTATIONS[page][1](checkpoint, parameters)
 
 
 def _compute_input(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Count the tokens, and find the word that is split into the most tokens."""
     text = parameters["a"]
-    tokens = cached_results.compute(checkpoint, "encode", text, parameters.get("b") or None)
+    tokens = calls.compute(checkpoint, "encode", text, parameters.get("b") or None)
     words = [
         (text[start:end], [row.token for row in tokens if not row.special | row.segment and start <= row.start < end])
         for start, end in find_words(text)
@@ -64,12 +55,9 @@ def _compute_input(checkpoint: sessions.CheckpointKey, parameters: Parameters) -
 
 
 def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
-    """Find the largest attention weight of the layer, heads and tokens in the address.
-
-    If the address contains no layer, find the weight that stands out most in the text.
-    """
+    """Find the largest attention weight of the layer, heads and tokens in the address."""
     texts = parameters["a"], parameters.get("b") or None
-    attention = cached_results.compute(checkpoint, "attention", *texts)
+    attention = calls.compute(checkpoint, "attention", *texts)
     summary = cached_results.find_most_striking_weight(checkpoint, *texts)
     if "layer" in parameters:
         heads = _parse_parameter(parameters, "heads") or [_parse_parameter(parameters, "head", 0)]
@@ -82,7 +70,7 @@ def _compute_attention(checkpoint: sessions.CheckpointKey, parameters: Parameter
 
 def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the first layer's prediction for the [MASK], and from which layer on the final prediction has rank 1."""
-    lens = cached_results.compute(checkpoint, "lens", parameters["masked"])
+    lens = calls.compute(checkpoint, "lens", parameters["masked"])
     position = next(row.position for row in lens.tokens if row.token in MASK_NAMES)
     ranks = lens.rank_LT[:, position].tolist()
     first_index = next(index for index in range(len(ranks)) if all(rank == 1 for rank in ranks[index:]))
@@ -94,22 +82,16 @@ def _compute_lens(checkpoint: sessions.CheckpointKey, parameters: Parameters) ->
 
 def _compute_fill_mask(checkpoint: sessions.CheckpointKey, parameters: Parameters) -> dict[str, object]:
     """Find the two most probable tokens for the [MASK]."""
-    first, second = cached_results.compute(checkpoint, "fill_mask", _mask_words(parameters), top_k=2)[0].candidates
+    text, spans = parameters["text"], find_words(parameters["text"])
+    masked = mask_spans(text, [spans[int(index)] for index in parameters.get("mask", "").split(".") if index])
+    first, second = calls.compute(checkpoint, "fill_mask", masked, top_k=2)[0].candidates
     return {
         "first": first.token, "share": percent(first.probability),
         "second": second.token, "second_share": percent(second.probability),
     }  # fmt: skip
 
 
-def _mask_words(parameters: Parameters) -> str:
-    """Return the text of the page *Fill mask*, with [MASK] in place of the words that the address selects."""
-    text = parameters["text"]
-    spans = find_words(text)
-    return mask_spans(text, [spans[int(index)] for index in parameters.get("mask", "").split(".") if index])
-
-
 def _parse_parameter(parameters: Parameters, name: str, default: int | None = None):
-    """Parse a parameter of the address, a number or a list of numbers. Return the default if it is missing."""
     return url.parse_value(parameters.get(name, ""), default)
 
 

@@ -24,18 +24,13 @@ from bertlab_app.registry import PAGES
 class Place:
     """A step of a lesson, and the phase of its question."""
 
-    lesson: Lesson
-    """The lesson in the language of the session."""
-    step_index: int
-    """The index of the step in the lesson."""
-    phase: str
-    """One of `bertlab.classroom.store.PHASES`."""
-    class_id: int
-    """The id of the class; 0 without a class."""
+    lesson: Lesson  # the lesson in the language of the session
+    step_index: int  # the index of the step in the lesson
+    phase: str  # one of `bertlab.classroom.store.PHASES`
+    class_id: int  # the id of the class; 0 without a class
 
     @property
     def step(self) -> Step:
-        """The step."""
         return self.lesson.steps[self.step_index]
 
     @property
@@ -50,11 +45,7 @@ class Place:
 
 
 def find_place() -> Place | None:
-    """Find the step at which this session is; None if the session is in no lesson.
-
-    Raises:
-        BertlabError: the lesson file or the file of the class cannot be read.
-    """
+    """Find the step at which this session is; None if the session is in no lesson."""
     if name := os.environ.get(CLASSROOM_LESSON):
         lesson, state = load_lesson(name), open_store().get_state()
         return Place(lesson, min(state.step, len(lesson.steps) - 1), state.phase, state.id)
@@ -69,30 +60,12 @@ def find_place() -> Place | None:
 
 
 def store_place(lesson: str, step_index: int) -> None:
-    """Go to a step of a lesson without a class. Call this from a widget's callback.
-
-    Args:
-        lesson: the name of a shipped lesson; "" to leave the lesson.
-        step_index: the index of the step in the lesson.
-    """
+    """Go to a step of a lesson without a class."""
     st.session_state["url.values"]["lesson"] = f"{lesson}.{step_index + 1}" if lesson else ""
 
 
 def return_to_address(page: str) -> Place | None:
-    """Go to the step in the address after the browser's back or forward button.
-
-    When a step opens another page, Streamlit puts two addresses into the browser's history. The first one still has the
-    previous page, but already the parameters of the new step. If the user returns to this first address, it is replaced
-    with the address of the previous or next step, provided that this step has the same page; otherwise the session
-    leaves the lesson.
-
-    Args:
-        page: the name of the page in the address.
-
-    Returns:
-        The step. None in three cases: neither button was pressed; the session belongs to a class, so that the address
-        contains no step; or the address contains no lesson.
-    """
+    """Go to the step in the address after the browser's back or forward button."""
     if os.environ.get(CLASSROOM_LESSON) or not url.used_browser_history():
         return None
     values = st.session_state["url.values"]
@@ -109,27 +82,14 @@ def return_to_address(page: str) -> Place | None:
 
 
 def find_own_guess(place: Place, token: str) -> str | None:
-    """Return the guess of this session for the question of a step; None if there is none.
-
-    Args:
-        place: the step.
-        token: the random token of the participant; "" without a class.
-    """
+    """Return the guess of this session for the question of a step; None if there is none."""
     if place.class_id:
         return open_store().find_guess(token, place.step_index)
     return st.session_state.get(f"lesson.guess.{place.lesson.name}.{place.step_index}")
 
 
 def load_lesson(name: str, code: str = "") -> Lesson:
-    """Read a lesson in a language. If it is not written in this language, read it in English or else in any other one.
-
-    Args:
-        name: the name of a shipped lesson, or the path of a file.
-        code: the code of a language; "" for the language of the session.
-
-    Raises:
-        DataError: there is no such lesson, or its file is invalid.
-    """
+    """Read a lesson in a language; in English or any other one if it is not written in this language."""
     files = locate_lesson(name)
     path = files.get(code or language()) or files.get(DEFAULT) or next(iter(files.values()))
     return _read_cached(path, path.stat().st_mtime_ns)
@@ -137,16 +97,12 @@ def load_lesson(name: str, code: str = "") -> Lesson:
 
 @lru_cache(32)
 def _read_cached(path: Path, version: int) -> Lesson:
-    """Read a lesson file. `version` is part of the cache key: a changed file is read again."""
+    """Read a lesson file."""
     return read_lesson(path, PAGES)
 
 
 @cache
 def open_store() -> ClassStore:
-    """Open the file that stores the state and the guesses of the class. All sessions share the opened file.
-
-    Raises:
-        BertlabError: the file cannot be created or opened.
-    """
+    """Open the file that stores the state and the guesses of the class."""
     name = os.environ[CLASSROOM_LESSON]
     return ClassStore(Path(access.CLASSROOM_DIRECTORY), name if name in find_lessons() else Path(name).stem)

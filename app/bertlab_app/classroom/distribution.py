@@ -13,19 +13,14 @@ NUM_RANGES = 8  # if there are more than `MAX_BARS` numbers, so many bars are dr
 
 
 def draw_bars(question: Question, counts: Mapping[str, int], *, own_guess: str | None, shows_answer: bool) -> str:
-    """Draw the guesses for a question as HTML bars.
-
-    Args:
-        question: the question.
-        counts: {guess: how often it was made}, as in `ClassStore.count_guesses`.
-        own_guess: the reader's guess, which is marked; None if there is none.
-        shows_answer: whether the correct answer is marked with a tick.
-    """
     total = sum(counts.values())
     rows = []
+    answer = question.answer
+    if answer is not None:
+        answer = str(answer) if question.kind == "choices" else question.parse_guess(answer)
     for label, values in _group_guesses(question, counts):
         count = sum(counts.get(value, 0) for value in values)
-        marks = " ✓" * (shows_answer and _is_answer(question, values)) + f" ← {t('class-you')}" * (own_guess in values)
+        marks = " ✓" * (shows_answer and answer in values) + f" ← {t('class-you')}" * (own_guess in values)
         width = 100 * count / total if total else 0
         rows.append(
             f'<div class="guess-row"><span dir="auto">{escape_html(label)}<b>{html.escape(marks)}</b></span>'
@@ -46,7 +41,7 @@ def describe_guess(question: Question, value: str) -> str:
 
 
 def _group_guesses(question: Question, counts: Mapping[str, int]) -> list[tuple[str, list[str]]]:
-    """Return (label, guesses) for each bar. A bar stands for a choice, a word, a number or a range of numbers."""
+    """Return (label, guesses) for each bar."""
     if question.kind == "choices":
         return [(choice, [str(index)]) for index, choice in enumerate(question.choices)]
     if question.kind == "word" or len(counts) <= MAX_BARS:
@@ -66,11 +61,3 @@ def _group_guesses(question: Question, counts: Mapping[str, int]) -> list[tuple[
         ranges[min(int((float(value) - low) / range_width), NUM_RANGES - 1)].append(value)
     edges = [f"{low + range_width * index:.3g}" for index in range(NUM_RANGES + 1)]
     return [(f"{edges[index]}–{edges[index + 1]}{question.unit}", values) for index, values in enumerate(ranges)]
-
-
-def _is_answer(question: Question, values: list[str]) -> bool:
-    """Whether one of the guesses of a bar is the correct answer."""
-    if question.answer is None:
-        return False
-    answer = question.parse_guess(question.answer) if question.kind != "choices" else str(question.answer)
-    return answer in values

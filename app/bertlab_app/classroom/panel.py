@@ -1,10 +1,4 @@
-"""The panel of a lesson beside the pages: the text of the step, its question, and everyone's guesses.
-
-In a class, every session follows the teacher: the browser asks the server three times a second whether the state of the
-lesson has changed. If so, the panel runs again. The server's response contains the text of a new step, so that a
-student can read this text before the panel has run. Students never receive the teacher's notes, and receive the answer
-to a question only when the teacher reveals it. Nobody receives the guess of another person, only counts.
-"""
+"""The panel of a lesson beside the pages: the text of the step, its question, and everyone's guesses."""
 
 import threading
 from collections.abc import Iterator
@@ -16,11 +10,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from bertlab.classroom.lesson import MAX_WORD_LENGTH, Question
 from bertlab.classroom.step_text import make_heading
 from bertlab.views.passage import escape_html
-from bertlab_app import components, frame, url
+from bertlab_app import url
 from bertlab_app.classroom import compute, current, distribution, roles, teacher
 from bertlab_app.classroom.current import Place
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import PAGES
+from bertlab_app.widgets import components, frame
 
 # The maximum number of students' pages that are drawn at once after a new step. All sessions share one process: if
 # thirty pages were drawn at once, every student would wait for all of them before the panel appears.
@@ -29,11 +24,7 @@ _page_slots = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 
 def follow(page: str) -> None:
-    """Open the page of the current step if this session has not opened it yet. Call this before `url.enter_page`.
-
-    Args:
-        page: the name of the page in the address.
-    """
+    """Open the page of the current step if this session has not opened it yet."""
     state = st.session_state
     with frame.show_errors():
         if place := current.return_to_address(page):
@@ -57,7 +48,7 @@ def open_step(place: Place) -> None:
 
 
 def draw() -> None:
-    """Draw the panel if this session is in a lesson. The style sheet moves the panel beside the page."""
+    """Draw the panel if this session is in a lesson."""
     with frame.show_errors():
         place = current.find_place()
         if place is None:
@@ -74,7 +65,7 @@ def draw() -> None:
 
 
 def hide_page() -> bool:
-    """If the step's page would give the answer away, show a note instead. Return whether the page is hidden."""
+    """If the step's page would give the answer away, show a note instead."""
     with frame.show_errors():
         place = current.find_place()
         if place and place.hides_page and place.step.page == (st.session_state["url.page"] or "start"):
@@ -88,10 +79,7 @@ def hide_page() -> bool:
 
 @contextmanager
 def take_turn() -> Iterator[None]:
-    """Wait until fewer than `PAGES_AT_ONCE` students' pages are being drawn for a new step, then run the block.
-
-    Only a run that opens a step in a student's session waits.
-    """
+    """Wait until fewer than `PAGES_AT_ONCE` students' pages are being drawn for a new step, then run the block."""
     is_opening = st.session_state.pop("class.is_opening", False)
     must_wait = is_opening and roles.is_in_class() and not roles.is_teacher()
     if must_wait:
@@ -105,7 +93,6 @@ def take_turn() -> Iterator[None]:
 
 @frame.show_errors()
 def _draw_step() -> None:
-    """Draw the current step. If the step has changed since this page was opened, open the page of the new step."""
     # the state is read before the step, so that a change after this line makes the browser run the panel again
     class_state = current.open_store().describe() if roles.is_in_class() else ""
     place = current.find_place()
@@ -137,15 +124,12 @@ def _draw_step() -> None:
 
 
 def _page_hash() -> str:
-    """Return Streamlit's hash of the page that the browser shows. Streamlit has no public function for this."""
+    """Return Streamlit's hash of the page that the browser shows."""
     return getattr(get_script_run_ctx(), "page_script_hash", "")
 
 
 def _is_requested_by_previous_page() -> bool:
-    """Whether the browser still showed the previous page when it requested this run of the panel.
-
-    If so, Streamlit removes the current page, and shows the previous page with nothing below the panel.
-    """
+    """Whether the browser still showed the previous page when it requested this run of the panel."""
     context = get_script_run_ctx()
     is_fragment = bool(getattr(context, "fragment_ids_this_run", None))
     return is_fragment and _page_hash() != st.session_state["class.page"]
@@ -166,16 +150,7 @@ def _draw_question(place: Place, question: Question) -> None:
             st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
         store = current.open_store() if place.class_id else None
         counts = store.count_guesses(place.step_index) if store else {own_guess: 1}
-        draw_revealed(question, counts, own_guess)
-
-
-def draw_revealed(question: Question, counts: dict[str, int], own_guess: str | None) -> None:
-    """Draw the guesses of the class, the answer, and the text that explains it."""
-    st.html(distribution.draw_bars(question, counts, own_guess=own_guess, shows_answer=True))
-    if question.kind != "choices" and question.answer is not None:
-        answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
-        st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
-    st.markdown(question.reveal)
+        teacher.draw_revealed(question, counts, own_guess)
 
 
 def _draw_form(place: Place, question: Question, own_guess: str | None) -> None:
@@ -242,7 +217,7 @@ def _draw_navigation(place: Place) -> None:
 
 
 def _draw_next_pages(names: tuple[str, ...]) -> None:
-    """Draw a button for each page that a reader may want to see next. A click leaves the lesson."""
+    """Draw a button for each page that a reader may want to see next."""
     st.html(f'<p class="small">{t("class-what-next")}</p>')
     for name in names:
         page = PAGES[name]

@@ -1,10 +1,4 @@
-"""The role of a visitor of a class: a teacher, who has the key, or a participant, who is identified by a random token.
-
-The key is in an environment variable of the server. The teacher's browser sends the key once, in the address, and the
-app removes it from there. After that, a cookie with a digest of the key identifies the teacher. A participant's token
-is also stored in a cookie, so that a participant is not counted twice after a reload of the page or a restart of the
-server.
-"""
+"""The role of a visitor of a class: the teacher, who has the key, or a participant, who has a random token."""
 
 import hashlib
 import hmac
@@ -15,7 +9,7 @@ import secrets
 import streamlit as st
 
 from bertlab.cli.app import CLASSROOM_KEY, CLASSROOM_LESSON
-from bertlab_app import components
+from bertlab_app.widgets import components
 
 TEACHER_COOKIE, PARTICIPANT_COOKIE = "bertlab-teacher", "bertlab-participant"  # names of cookies
 _TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
@@ -27,15 +21,12 @@ def is_in_class() -> bool:
 
 
 def is_teacher() -> bool:
-    """Whether this session has sent the teacher's key. Without a class, there is no teacher."""
+    """Whether this session has sent the teacher's key."""
     return is_in_class() and st.session_state.get("class.is_teacher", False)
 
 
 def identify_visitor() -> None:
-    """Determine the role of this visitor. Call this at the start of every run, after `url.read_address`.
-
-    A key in the address is checked once, and removed from the address and from the values of the session.
-    """
+    """Determine the role of this visitor."""
     state = st.session_state
     key = state["url.values"].pop("key", "")
     if not is_in_class():
@@ -69,15 +60,15 @@ def read_cookie(name: str) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Whether a text is the teacher's key. The time of the comparison does not depend on the text."""
+    """Whether a text is the teacher's key."""
     return bool(os.environ.get(CLASSROOM_KEY)) and _equal(key, os.environ[CLASSROOM_KEY])
 
 
 def _equal(first: str, second: str) -> bool:
-    """Whether two texts are equal. The time of the comparison does not reveal where they differ."""
+    """Whether two texts are equal."""
     return hmac.compare_digest(first.encode(), second.encode())
 
 
 def _digest_key() -> str:
-    """Return the digest of the key for the teacher's cookie. The key cannot be computed from the digest."""
+    """Return the digest of the key for the teacher's cookie."""
     return hmac.new(os.environ.get(CLASSROOM_KEY, "").encode(), b"teacher", hashlib.sha256).hexdigest()

@@ -6,6 +6,7 @@ this session belongs to the teacher.
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -16,10 +17,11 @@ from bertlab.cli.app import CLASSROOM_ADDRESS
 from bertlab.config.errors import BertlabError
 from bertlab.views.passage import escape_html
 from bertlab.views.qr_code import qr_code
-from bertlab_app import frame, url
+from bertlab_app import url
 from bertlab_app.classroom import compute, current, distribution, roles
 from bertlab_app.classroom.current import Place
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import frame
 
 
 def is_presenting() -> bool:
@@ -28,11 +30,7 @@ def is_presenting() -> bool:
 
 
 def check_teacher() -> None:
-    """Raise an error if this session is not the teacher's.
-
-    Raises:
-        BertlabError: this session has not sent the teacher's key.
-    """
+    """Raise an error if this session is not the teacher's."""
     if not roles.is_teacher():
         raise BertlabError("class-needs-key")
 
@@ -50,7 +48,6 @@ def set_phase(phase: str) -> None:
 
 
 def delete_all() -> None:
-    """Delete all guesses. The lesson begins again at the first step."""
     check_teacher()
     current.open_store().delete_all()
 
@@ -71,13 +68,10 @@ def draw_question(place: Place, question: Question) -> None:
         line = t("class-answered", answered=num_answered, present=num_present, waiting=num_present - num_answered)
         st.html(f'<p class="say" role="status">{line}</p>')
     # on the projector, a growing distribution would influence those who have not answered yet
-    if place.phase == "revealed" or (place.phase == "open" and not is_presenting()):
-        st.html(distribution.draw_bars(question, counts, own_guess=None, shows_answer=place.phase == "revealed"))
     if place.phase == "revealed":
-        if question.kind != "choices" and question.answer is not None:
-            answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
-            st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
-        st.markdown(question.reveal)
+        draw_revealed(question, counts, None)
+    elif place.phase == "open" and not is_presenting():
+        st.html(distribution.draw_bars(question, counts, own_guess=None, shows_answer=False))
     next_phase = {"closed": "open", "open": "revealed", "revealed": "open"}[place.phase]
     label = t({"closed": "class-open", "open": "class-reveal", "revealed": "class-open-again"}[place.phase])
     st.button(
@@ -86,11 +80,17 @@ def draw_question(place: Place, question: Question) -> None:
     )  # fmt: skip
 
 
-def draw_controls(place: Place) -> None:
-    """Draw the buttons to the other steps, the notes, and the list of steps.
+def draw_revealed(question: Question, counts: dict[str, int], own_guess: str | None) -> None:
+    """Draw the guesses of the class, the answer, and the text that explains it."""
+    st.html(distribution.draw_bars(question, counts, own_guess=own_guess, shows_answer=True))
+    if question.kind != "choices" and question.answer is not None:
+        answer = f"{question.answer:g}{question.unit}" if question.kind == "number" else question.answer
+        st.html(f'<p class="answer" dir="auto">{escape_html(t("class-answer", answer=answer))}</p>')
+    st.markdown(question.reveal)
 
-    In the view for a projector, draw only the buttons and the students' address.
-    """
+
+def draw_controls(place: Place) -> None:
+    """Draw the buttons to the other steps, the notes, and the list of steps."""
     index, last_index = place.step_index, len(place.lesson.steps) - 1
     if not place.step.question or place.phase == "closed":
         line = t("class-here", count=current.open_store().count_present())
@@ -129,16 +129,13 @@ def draw_menu(place: Place) -> None:
     """Draw the menu of the lesson: the students' address, and the buttons for projector, handout, CSV and deletion."""
     address = os.environ.get(CLASSROOM_ADDRESS, "")
     with st.expander(t("class-menu"), icon=":material/groups:"):
-        st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
-        with frame.show_errors():
-            st.html(
-                f'<img class="qr-code" alt="{escape_html(t("class-qr-code"))}" src="{escape_html(qr_code(address))}">'
-            )
+        draw_address(with_qr_code=True)
         st.link_button(
             t("class-present"), f"/?present=1&lang={language()}", icon=":material/present_to_all:", width="stretch"
         )
+        lesson = replace(place.lesson, steps=tuple(map(compute.fill_in_step, place.lesson.steps)))
         st.download_button(
-            t("class-handout"), partial(make_handout, compute.fill_in_lesson(place.lesson), language(), address),
+            t("class-handout"), partial(make_handout, lesson, language(), address),
             f"{place.lesson.name}.html", "text/html", on_click="ignore", icon=":material/description:", width="stretch",
         )  # fmt: skip
         st.download_button(
@@ -153,7 +150,6 @@ def draw_menu(place: Place) -> None:
 
 
 def draw_address(*, with_qr_code: bool) -> None:
-    """Draw the address that students open and, if `with_qr_code`, its QR code."""
     address = os.environ.get(CLASSROOM_ADDRESS, "")
     st.html(f"<p>{t('class-join')} <b>{escape_html(address)}</b></p>")
     if with_qr_code:

@@ -19,25 +19,15 @@ OUTPUT = "output.txt"  # the name of the file in the directory of a process to w
 class BackgroundProcess:
     """The latest process of one kind, running or ended."""
 
-    process: subprocess.Popen | None = None
-    """The process; None before the first one."""
-    directory: Path | None = None
-    """The directory it writes to."""
-    started_at: float = 0.0
-    """When the process was started, in seconds of `time.monotonic`."""
-    is_cancelled: bool = False
-    """Whether the process was cancelled."""
+    process: subprocess.Popen | None = None  # the process; None before the first one
+    directory: Path | None = None  # the directory it writes to
+    started_at: float = 0.0  # when the process was started, in seconds of `time.monotonic`
+    is_cancelled: bool = False  # whether the process was cancelled
     lock: threading.RLock = field(default_factory=threading.RLock)
     """The lock, which must be held while a process is started or cancelled."""
 
     def start(self, module: str, directory: Path, arguments: dict) -> None:
-        """Start `python -m MODULE JSON`. The caller must hold `lock` and first check that no process is running.
-
-        Args:
-            module: the name of the module.
-            directory: an existing directory, which receives the output of the process.
-            arguments: the contents of the JSON argument.
-        """
+        """Start `python -m MODULE JSON`. The caller must hold `lock` and first check that no process is running."""
         self.directory, self.started_at, self.is_cancelled = directory, time.monotonic(), False
         with (directory / OUTPUT).open("w", encoding="utf-8") as output:
             self.process = subprocess.Popen(
@@ -46,7 +36,6 @@ class BackgroundProcess:
             )  # fmt: skip
 
     def is_running(self) -> bool:
-        """Whether the process is running."""
         return self.process is not None and self.process.poll() is None
 
     def cancel(self) -> None:

@@ -1,12 +1,8 @@
-"""The results of the methods of `Session`, in caches that all users of the app share.
+"""Results that are computed from those of `Session`, in caches that all users of the app share.
 
 The key of a cached result consists of the arguments of the cached function. Streamlit leaves an argument out of the key
 if its name begins with an underscore.
 """
-
-import inspect
-from collections.abc import Callable
-from functools import cache
 
 import streamlit as st
 
@@ -15,51 +11,9 @@ from bertlab.abilities.attention.summary import AttentionSummary
 from bertlab.abilities.compare.compute import Comparison, compare
 from bertlab.abilities.compare.side_by_side import ModelView, view_model
 from bertlab.abilities.results import AttentionMap
-from bertlab.session import Session
 from bertlab.views import payload
-from bertlab_app.data import stepwise_results
+from bertlab_app import calls
 from bertlab_app.data.sessions import CheckpointKey, open_session, record_request
-
-# How many results of a method are kept. Attention takes up to 150 MB for 512 tokens; two are enough for thirty
-# students whose pages show the same head.
-NUM_CACHED = {"attention": 2, "neuron": 2, "sentence_vectors": 8, "xray": 16}
-
-
-def compute(checkpoint: CheckpointKey, method: str, *values, progress: Callable | None = None, **options):
-    """Return the cached result of `Session.METHOD(*values, **options)`; `calls.call_session` adds the code.
-
-    Args:
-        checkpoint: the checkpoint to open.
-        method: the name of the method.
-        values: its positional arguments.
-        progress: wraps the sequence of the parts of the computation, as `frame.progress_bar` does; parts whose result
-            is cached are left out. Methods without progress ignore it.
-        options: its keyword arguments.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or the method raises an error.
-    """
-    # the first argument of `intervene` and `head_effects` is the task type
-    texts = values[1:] if method in ("intervene", "head_effects") else values
-    record_request(checkpoint, *(text for text in texts[:2] if isinstance(text, str)))
-    if method in stepwise_results.METHODS:
-        return stepwise_results.METHODS[method](checkpoint, *values, progress=progress, **options)
-    # Streamlit cannot draw a progress bar from a cached function, so the cache holds lists that are filled here
-    slot = _make_cache(NUM_CACHED.get(method, 256))(checkpoint, method, values, tuple(sorted(options.items())))
-    if not slot:
-        if progress and "progress" in inspect.signature(getattr(Session, method)).parameters:
-            options["progress"] = progress
-        slot.append(getattr(open_session(checkpoint), method)(*values, **options))
-    return slot[0]
-
-
-@cache
-def _make_cache(max_entries: int) -> Callable[..., list]:
-    def make_slot(checkpoint: CheckpointKey, method: str, values: tuple, options: tuple) -> list:
-        return []
-
-    make_slot.__qualname__ += f"_{max_entries}"  # Streamlit tells caches apart by the name of the function
-    return st.cache_resource(max_entries=max_entries, show_spinner=False)(make_slot)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -68,7 +22,7 @@ def find_most_striking_weight(checkpoint: CheckpointKey, first: str, second: str
 
     The result is cached. The arguments are those of `Session.attention`.
     """
-    return attention_summary.find_most_striking_weight(compute(checkpoint, "attention", first, second or None))
+    return attention_summary.find_most_striking_weight(calls.compute(checkpoint, "attention", first, second or None))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -82,17 +36,7 @@ def pack_attention(
 def view_checkpoints(
     checkpoints: tuple[CheckpointKey, ...], text: str, top_k: int, originals: tuple[str, ...]
 ) -> tuple[ModelView, ...]:
-    """Compute the tokens, attention and candidates of several checkpoints for one sentence. Each result is cached.
-
-    Args:
-        checkpoints: the checkpoints.
-        text: the sentence.
-        top_k: how many candidates to compute for each [MASK].
-        originals: the words that were replaced by [MASK], in text order.
-
-    Raises:
-        BertlabError: a checkpoint cannot be opened, or `explore.side_by_side.view_model` raises an error.
-    """
+    """Compute the tokens, attention and candidates of several checkpoints for one sentence. Each result is cached."""
     record_request(checkpoints[0], text)
     return tuple(_view_cached(checkpoint, text, top_k, originals) for checkpoint in checkpoints)
 
@@ -110,11 +54,7 @@ def compare_checkpoints(
     other: str | None = None,
     other_pair: str | None = None,
 ) -> Comparison:
-    """Return the cached result of `explore.compare.compare`, which takes sessions instead of checkpoints.
-
-    Raises:
-        BertlabError: a checkpoint cannot be opened, or `explore.compare.compare` raises an error.
-    """
+    """Return the cached result of `explore.compare.compare`, which takes sessions instead of checkpoints."""
     record_request(first, text, pair, *(() if other is None else (other, other_pair)), other=second)
     return _compare_cached(first, second, text, pair, other, other_pair)
 

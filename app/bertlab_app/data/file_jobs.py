@@ -34,18 +34,13 @@ _ID_PATTERN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{16}")  # date, time, rando
 class StoredJob:
     """A job and its progress."""
 
-    id: str
-    """Its id, which is the name of its directory."""
-    job: FileJob
-    """Its settings."""
-    state: JobState
-    """Its progress. The status "interrupted" means that its process ended too early."""
-    is_running: bool
-    """Whether its process is running."""
+    id: str  # its id, which is the name of its directory
+    job: FileJob  # its settings
+    state: JobState  # its progress. The status "interrupted" means that its process ended too early.
+    is_running: bool  # whether its process is running
 
     @property
     def directory(self) -> Path:
-        """Its directory."""
         return _root() / self.id
 
     @property
@@ -65,18 +60,6 @@ def _root() -> Path:
 
 
 def start(job: FileJob, write_file: Callable[[BinaryIO], object]) -> str:
-    """Store a file and start a job on it.
-
-    Args:
-        job: the settings of the job; this function sets its fields `file` and `created`.
-        write_file: a function that writes the contents of the uploaded file to a binary stream.
-
-    Returns:
-        The id of the job.
-
-    Raises:
-        BertlabError: another job is running, too many are stored, or a file cannot be written.
-    """
     with _background_process().lock:
         _check_no_job_runs()
         if len(_list_ids()) >= MAX_JOBS:
@@ -99,11 +82,7 @@ def start(job: FileJob, write_file: Callable[[BinaryIO], object]) -> str:
 
 
 def resume(id: str) -> None:
-    """Continue a job after its last stored row.
-
-    Raises:
-        BertlabError: another job is running, or there is no such job.
-    """
+    """Continue a job after its last stored row."""
     with _background_process().lock:
         stored_job = find(id)
         _check_no_job_runs()
@@ -120,11 +99,7 @@ def cancel(id: str) -> None:
 
 
 def delete(id: str) -> None:
-    """Delete a job that is not running, with its file and its results.
-
-    Raises:
-        BertlabError: the job is running, or there is no such job.
-    """
+    """Delete a job that is not running, with its file and its results."""
     with _background_process().lock:
         stored_job = find(id)
         if stored_job.is_running:
@@ -133,11 +108,6 @@ def delete(id: str) -> None:
 
 
 def find(id: str) -> StoredJob:
-    """Find a job by its id.
-
-    Raises:
-        DataError: there is no such job.
-    """
     if not _ID_PATTERN.fullmatch(id) or not (_root() / id / "job.json").is_file():
         raise DataError("file-job-not-found")
     directory = _root() / id
@@ -168,7 +138,6 @@ def find_running() -> StoredJob | None:
 
 
 def _find_running_id() -> str:
-    """Return the id of the running job; "" if no job is running."""
     process = _background_process()
     if process.is_running():
         return process.directory.name

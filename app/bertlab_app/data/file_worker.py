@@ -45,10 +45,7 @@ def work(directory: Path) -> int:
 
 
 def _run(directory: Path) -> int:
-    """Run a job while this process holds the lock. Return the exit code of `work`.
-
-    An unexpected error is recorded as the reason of the failure, and raised again.
-    """
+    """Run a job while this process holds the lock."""
     try:
         run_job(bertlab.load(read_job(directory).checkpoint), directory)
     except BertlabError as error:

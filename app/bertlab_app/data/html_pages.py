@@ -8,7 +8,7 @@ import streamlit as st
 from bertlab.abilities.attention import bertviz_view
 from bertlab.abilities.live import export as live
 from bertlab.views import html
-from bertlab_app.data.cached_results import compute
+from bertlab_app.calls import compute
 from bertlab_app.data.sessions import CheckpointKey, open_session
 
 
@@ -16,20 +16,7 @@ from bertlab_app.data.sessions import CheckpointKey, open_session
 def render_bertviz(
     checkpoint: CheckpointKey, first: str, second: str | None, view: str, layer: int, head: int, lang: str
 ) -> str:
-    """Render the HTML page of one of bertviz's views for one input.
-
-    Args:
-        checkpoint: the checkpoint.
-        first: the text.
-        second: the second text; None if there is no second text.
-        view: "head", "model" or "neuron".
-        layer: the layer that is shown initially.
-        head: the head that is shown initially.
-        lang: the language of the HTML page.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or the input is empty or too long for the model or this view.
-    """
+    """Render the HTML page of one of bertviz's views for one input."""
     if view == "neuron":
         vectors = compute(checkpoint, "head_vectors", first, second)
         return bertviz_view.neuron_view_html(vectors, layer=layer, head=head, lang=lang)
@@ -47,7 +34,6 @@ def render_attention_page(checkpoint: CheckpointKey, first: str, second: str | N
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def can_render_model_page(checkpoint: CheckpointKey) -> bool:
-    """Whether `render_model_page` supports a checkpoint."""
     return live.can_export(open_session(checkpoint))
 
 

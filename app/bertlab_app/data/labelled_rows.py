@@ -14,6 +14,7 @@ from bertlab.config.tasks import TaskSpec
 from bertlab.tasks.error_analysis import AnalysisRows, ErrorAnalysis
 from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.invalid_rows import InvalidRowAction
+from bertlab.text.readers.rows import Rows, read_file
 from bertlab.training import error_analysis
 from bertlab_app import access
 from bertlab_app.data import sessions
@@ -22,18 +23,7 @@ from bertlab_app.data import sessions
 def read_rows(
     name: str, content: bytes | None, spec: TaskSpec, split: str, invalid: InvalidRowAction = "skip"
 ) -> AnalysisRows:
-    """Read labelled rows from a file, a directory or an upload.
-
-    Args:
-        name: the path, or the name of the uploaded file.
-        content: the bytes of the upload; None for a path.
-        spec: the task that the rows belong to.
-        split: the split to read from a directory, such as "validation".
-        invalid: "skip" leaves out rows that cannot be read; "stop" raises the error of the first such row.
-
-    Raises:
-        DataError: the rows cannot be read, or visitors are not allowed to open the path.
-    """
+    """Read labelled rows from a file, a directory or an upload."""
     if content is not None:
         return _read_cached(name, content, spec, split, invalid, ())
     modification_times = read_modification_times(name)
@@ -42,17 +32,7 @@ def read_rows(
 
 
 def read_modification_times(name: str) -> tuple[tuple[str, float], ...]:
-    """Return the modification time of each file at a path; together, the times are a cache key for the rows.
-
-    Args:
-        name: the path of a file or directory.
-
-    Returns:
-        ((file, seconds since 1970), ...), sorted by file.
-
-    Raises:
-        DataError: visitors are not allowed to open the path, or it cannot be read.
-    """
+    """Return the modification time of each file at a path; together, the times are a cache key for the rows."""
     access.check_path(name)
     with _report_unreadable(name):
         path = Path(name).expanduser()
@@ -75,14 +55,9 @@ def _report_unreadable(name: str) -> Iterator[None]:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _read_cached(
-    name: str,
-    content: bytes | None,
-    spec: TaskSpec,
-    split: str,
-    invalid: InvalidRowAction,
-    modification_times: tuple,
+    name: str, content: bytes | None, spec: TaskSpec, split: str, invalid: InvalidRowAction, modification_times: tuple
 ) -> AnalysisRows:
-    """Read labelled rows. The modification times are part of the cache key, so that changed files are read again."""
+    """Read labelled rows."""
     if content is None:
         return error_analysis.read_labelled_rows(name, spec, split, invalid=invalid)
     with temporary_file(name, content) as path:
@@ -96,10 +71,6 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
     """Write an upload to a temporary file, and yield its path.
 
     The errors of the enclosed block do not mention the temporary directory.
-
-    Args:
-        name: the name of the uploaded file.
-        content: its bytes.
     """
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / Path(name).name[-60:]  # the visitor's system may allow longer names than this server
@@ -110,14 +81,14 @@ def temporary_file(name: str, content: bytes) -> Iterator[Path]:
             raise _remove_prefix(error, f"{directory}/") from None
 
 
-def _remove_prefix(value, prefix: str):
-    """Remove the path of a directory wherever it occurs in a value.
+def read_upload(upload, **options: bool) -> Rows:
+    """Read the rows of an uploaded file; `options` are those of `read_file`."""
+    with temporary_file(upload.name, upload.getvalue()) as path:
+        return read_file(path, UPLOAD_LIMITS, **options)
 
-    Args:
-        value: a text or a path; or an error or a message, from whose id and parameters the path is removed. Any other
-            value is returned unchanged.
-        prefix: the path of the directory, with a "/" at its end.
-    """
+
+def _remove_prefix(value, prefix: str):
+    """Remove the path of a directory wherever it occurs in a value."""
     if isinstance(value, str | Path):
         return str(value).replace(prefix, "")
     if isinstance(value, BertlabError | Message):
@@ -135,24 +106,6 @@ def analyse(
     progress: Callable,
     invalid: InvalidRowAction = "skip",
 ) -> ErrorAnalysis:
-    """Evaluate a checkpoint on labelled rows. The result is cached.
-
-    Args:
-        checkpoint: the checkpoint.
-        rows_key: strings and numbers that identify the rows. They are the part of the cache key that stands for the
-            rows, which cannot be hashed.
-        rows: the rows.
-        spec: the task that the rows belong to.
-        limit: the maximum number of rows to evaluate on.
-        progress: wraps the sequence of batches and reports the progress.
-        invalid: "skip" leaves out invalid rows; "stop" raises the error of the first such row.
-
-    Returns:
-        The metrics, and the prediction for each evaluated row.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or `training.error_analysis.analyse_errors` raises an error.
-    """
     cached_list = _cached_analysis(checkpoint, rows_key, spec, limit, invalid)
     if not cached_list:
         loaded = sessions.open_session(checkpoint).loaded
@@ -164,8 +117,5 @@ def analyse(
 def _cached_analysis(
     checkpoint: sessions.CheckpointKey, rows_key: tuple, spec: TaskSpec, limit: int, invalid: InvalidRowAction
 ) -> list:
-    """Return the list in which `analyse` stores its result.
-
-    `analyse` itself is not cached, because Streamlit could not draw a progress bar from a cached function.
-    """
+    """Return the list in which `analyse` stores its result."""
     return []

@@ -28,15 +28,7 @@ def _background_process() -> BackgroundProcess:
 
 
 def start(language: str, text: str = "") -> None:
-    """Start a live run.
-
-    Args:
-        language: the language of the generated stories.
-        text: the text to train on; "" to train on generated stories.
-
-    Raises:
-        BertlabError: a run is in progress, or the text is too short or too long.
-    """
+    """Start a live run."""
     text = text.strip()
     if text and not MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS:
         raise BertlabError("live-text-length", count=len(text), low=MIN_CHARACTERS, high=MAX_CHARACTERS)
@@ -82,10 +74,7 @@ def find_latest() -> Path | None:
 
 
 def _mask_sentence(text: str) -> str:
-    """Return the first line of a text, up to 150 characters, with one word masked.
-
-    It is the fifth word, or the last one if the line has fewer words.
-    """
+    """Return the first line of a text, up to 150 characters, with one word masked."""
     line = text.strip().split("\n")[0][:150].replace(MASK, "")
     word_spans = [span for span in find_words(line) if line[span[0] : span[1]].isalnum()]
     return mask_spans(line, word_spans[min(4, len(word_spans) - 1) :][:1]) if word_spans else MASK

@@ -16,14 +16,7 @@ TRAINING_SECONDS = 60
 
 
 def train(directory: str, language: str, text: str, sentence: str) -> int:
-    """Prepare the corpus and pre-train on it. Return the exit code of the first command that fails, or 0.
-
-    Args:
-        directory: the run directory.
-        language: the language of the generated stories.
-        text: the text to train on; "" to train on generated stories.
-        sentence: a sentence with a [MASK]. During the training, the log receives the model's predictions for it.
-    """
+    """Prepare the corpus and pre-train on it. Return the exit code of the first command that fails, or 0."""
     with tempfile.TemporaryDirectory() as temporary:
         corpus, source = Path(temporary, "corpus"), "story-world"
         if text:

@@ -27,14 +27,10 @@ _MEASUREMENT_LOCK = threading.Lock()
 class Machine:
     """The machine that runs the app."""
 
-    name: str
-    """Its GPU, or its processor and threads."""
-    device: str
-    """The device on which it trains models: "cpu" or "gpu"."""
-    peak_flops: float
-    """Its peak FLOP/s, measured with a large matrix product."""
-    memory_bytes: float
-    """The memory that was available when the peak was measured, in bytes."""
+    name: str  # its GPU, or its processor and threads
+    device: str  # the device on which it trains models: "cpu" or "gpu"
+    peak_flops: float  # its peak FLOP/s, measured with a large matrix product
+    memory_bytes: float  # the memory that was available when the peak was measured, in bytes
 
 
 @st.cache_data(show_spinner=False)
@@ -42,9 +38,6 @@ def measure_peak(precision: str) -> Machine:
     """Measure the peak FLOP/s of this machine, and return it with the machine's name, device and memory.
 
     This takes less than two seconds. The result is cached.
-
-    Args:
-        precision: "float32" or "bfloat16".
     """
     device = resolve_device("auto")
     # A single thread is measured by its CPU time, which, unlike wall time, excludes other visitors and programs.
@@ -61,16 +54,7 @@ def find_device() -> str:
 
 
 def measure_step(workload: Workload, share: float) -> Comparison:
-    """Run some training steps in another process, and compare their time and memory with the estimates.
-
-    Args:
-        workload: the model and its batches.
-        share: the share of the peak FLOP/s at which the steps are assumed to run, for the estimate of the time.
-
-    Raises:
-        BertlabError: another measurement is running, or the steps would not fit into the memory, would take minutes, or
-            failed.
-    """
+    """Run some training steps in another process, and compare their time and memory with the estimates."""
     if not _MEASUREMENT_LOCK.acquire(blocking=False):
         raise BertlabError("cost-measurement-running")
     try:

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import bertlab
 from bertlab.checkpoints import checkpoint
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.errors import BertlabError
 from bertlab.training.paper.benchmarks import OURS, read_cells, select_metrics
 from bertlab_app import access
@@ -21,29 +21,22 @@ class OwnResult:
     system: str
     """What was evaluated: the name of the checkpoint or run; for a reproduced table, its directory and the checkpoint
     that was fine-tuned."""
-    task: str
-    """The task, a name of `config.tasks.TASKS`."""
-    values: dict[str, float]
-    """{name of a `config.paper.Measure`: metric in percent}."""
-    num_rows: int | None
-    """The number of validation rows; None if unknown."""
+    task: str  # the task, a name of `config.tasks.TASKS`
+    values: dict[str, float]  # {name of a `config.paper.Measure`: metric in percent}
+    num_rows: int | None  # the number of validation rows; None if unknown
     source: str
     """The name or path of the checkpoint that the page opens (for a mean, the checkpoint of seed 0); "" if no
     checkpoint is stored."""
 
 
 def find_results(directory: str = access.RUN_DIRECTORY) -> list[OwnResult]:
-    """Find our results: those of the shipped checkpoints first, then those in a directory of runs.
-
-    Args:
-        directory: the directory. One that visitors are not allowed to open is treated like one that does not exist.
-    """
+    """Find our results: those of the shipped checkpoints first, then those in a directory of runs."""
     return [*_find_shipped(), *_find_runs(directory), *_find_tables(directory)]
 
 
 def _find_shipped() -> Iterator[OwnResult]:
     """Find the results that are stored with the shipped checkpoints."""
-    for name in bertlab.find_shipped_checkpoints():
+    for name in find_shipped_checkpoints():
         with suppress(BertlabError):
             _, record = sessions.read_description(name)
             yield from _make_result(name, record, name)

@@ -13,10 +13,11 @@ import torch
 
 import bertlab
 from bertlab.checkpoints.files import read_config
-from bertlab.checkpoints.locate import resolve_run
+from bertlab.checkpoints.locate import find_shipped_checkpoints, resolve_run
 from bertlab.config.config import ModelConfig
 from bertlab.config.languages import DEFAULT
 from bertlab.session import Session
+from bertlab.tasks.registry import default_checkpoint
 from bertlab_app import access
 
 AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suits the page
@@ -26,23 +27,17 @@ AUTO = "auto"  # the menu option that lets the app pick the checkpoint that suit
 class CheckpointKey:
     """The identity of a checkpoint, used as a cache key."""
 
-    source: str
-    """Its directory or hub id."""
-    modified_at: float
-    """When its files were last changed, in seconds since 1970; 0 for a hub id."""
+    source: str  # its directory or hub id
+    modified_at: float  # when its files were last changed, in seconds since 1970; 0 for a hub id
 
 
 def find_checkpoint(name: str) -> CheckpointKey:
-    """Find a checkpoint without opening it.
-
-    Args:
-        name: the name of a shipped checkpoint, a directory, or a hub id.
-
-    Raises:
-        CheckpointError: visitors are not allowed to open it.
-    """
+    """Find a checkpoint without opening it."""
     access.check_checkpoint(name)
-    path = Path(os.path.expanduser(bertlab.find_shipped_checkpoints().get(name, name)))
+    return _make_key(name, Path(os.path.expanduser(find_shipped_checkpoints().get(name, name))))
+
+
+def _make_key(name: str, path: Path) -> CheckpointKey:
     files = [
         resolve_run(path) / file for file in ("config.json", "model.safetensors", "pytorch_model.bin", "bertlab.json")
     ]
@@ -54,22 +49,13 @@ def find_checkpoint(name: str) -> CheckpointKey:
 def loadable_name(checkpoint: CheckpointKey) -> str:
     """Return what `bertlab.load` accepts for a checkpoint: the name of a shipped one, a directory, or a hub id."""
     return next(
-        (name for name, path in bertlab.find_shipped_checkpoints().items() if str(path) == checkpoint.source),
-        checkpoint.source,
+        (name for name, path in find_shipped_checkpoints().items() if str(path) == checkpoint.source), checkpoint.source
     )
 
 
 def select_checkpoint(command: str, language: str = DEFAULT) -> CheckpointKey:
-    """Select the shipped checkpoint that suits a command best.
-
-    Args:
-        command: the name of a command such as "fill-mask", as in `bertlab.default_checkpoint`.
-        language: the preferred language. If no checkpoint for this language is shipped, an English one is selected.
-
-    Raises:
-        CheckpointError: no shipped checkpoint supports the command.
-    """
-    return find_checkpoint(str(bertlab.default_checkpoint(command, language)))
+    path = default_checkpoint(command, language)
+    return _make_key(str(path), path)
 
 
 def read_modification_time(file: Path) -> float:
@@ -84,30 +70,14 @@ def read_modification_time(file: Path) -> float:
 # each checkpoint once.
 @st.cache_resource(max_entries=8, show_spinner=False)
 def open_session(checkpoint: CheckpointKey) -> Session:
-    """Open a checkpoint. All users share the session.
-
-    Raises:
-        CheckpointError: the checkpoint is missing, damaged, or has an unsupported architecture.
-    """
     # All users share the cores. With one core per forward pass, the sum of the users' waiting times is shortest.
     torch.set_num_threads(1)
     return bertlab.load(checkpoint.source)
 
 
 def read_description(name: str) -> tuple[ModelConfig, dict]:
-    """Read the configuration and the `bertlab.json` of a shipped checkpoint, but not its weights.
-
-    Args:
-        name: the name of the checkpoint.
-
-    Returns:
-        The configuration, and the contents of `bertlab.json`; {} if that file is missing or damaged.
-
-    Raises:
-        CheckpointError: the configuration is missing or damaged.
-        KeyError: no shipped checkpoint has this name.
-    """
-    path = Path(bertlab.find_shipped_checkpoints()[name])
+    """Read the configuration and the `bertlab.json` of a shipped checkpoint, but not its weights."""
+    path = Path(find_shipped_checkpoints()[name])
     try:
         record = json.loads((path / "bertlab.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -116,38 +86,18 @@ def read_description(name: str) -> tuple[ModelConfig, dict]:
 
 
 def count_tokens(checkpoint: CheckpointKey, text: str) -> int:
-    """Count the tokens of a text of any length, without special tokens.
-
-    Raises:
-        CheckpointError: the checkpoint cannot be opened.
-    """
+    """Count the tokens of a text of any length, without special tokens."""
     return len(open_session(checkpoint).tokenizer.encode_ids([text])[0])
 
 
 def record_request(checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None) -> None:
-    """Record the checkpoints and texts of a request. Files saved from figures drawn after this call contain them."""
     st.session_state["figures.request"] = describe_request(checkpoint, *texts, other=other)
 
 
 def describe_request(
     checkpoint: CheckpointKey, *texts: str | None, other: CheckpointKey | None = None
 ) -> dict[str, str]:
-    """Describe a request by its checkpoints and texts.
-
-    Args:
-        checkpoint: the checkpoint.
-        texts: the texts; None and "" are left out.
-        other: the second checkpoint of a comparison; None if only one checkpoint is used.
-
-    Returns:
-        {name of a column: its value}. The saved files of a figure contain these columns.
-    """
     names = {"checkpoint": loadable_name(checkpoint)}
     if other is not None and other != checkpoint:
         names["second_checkpoint"] = loadable_name(other)
     return names | {f"text_{number}" if number > 1 else "text": text for number, text in enumerate(texts, 1) if text}
-
-
-def latest_request() -> dict[str, str]:
-    """Return the description of the latest request in this run of the page; {} before the first request."""
-    return st.session_state.get("figures.request", {})

@@ -23,15 +23,6 @@ def compute_head_effects(
     """Compute the effect of every head on one prediction, layer by layer.
 
     Finished layers are cached, so that an interrupted computation continues where it stopped.
-
-    Args:
-        checkpoint: the checkpoint.
-        values: the positional arguments of `Session.head_effects`.
-        mask: which [MASK] of the text to predict, counted from 0.
-        progress: called after each layer with the share of the layers that are finished, from 0 to 1.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or `Session.head_effects` raises an error.
     """
     effects_by_layer = _cached_effects_by_layer(checkpoint, values, mask)
     num_layers = open_session(checkpoint).config.num_layers
@@ -57,19 +48,6 @@ def compute_pretraining_losses(
 
     A draw consists of a sentence pair and the masks in it. Finished draws are cached, so that an additional draw takes
     one forward pass, and an interrupted computation continues where it stopped.
-
-    Args:
-        checkpoint: the checkpoint.
-        text: the document.
-        draws: the number of draws. They are numbered from 1.
-        progress: wraps the sequence of the groups of draws that are not cached yet, and reports the progress.
-        settings: fields of `explore.pretraining_example.DrawSettings`.
-
-    Returns:
-        The losses of all draws, in the order of their numbers.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or `Session.pretraining_losses` raises an error.
     """
     cached_losses = _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))
     missing_draws = [number for number in range(1, draws + 1) if number not in cached_losses]
@@ -83,7 +61,6 @@ def compute_pretraining_losses(
 def compute_pretraining_example(
     checkpoint: CheckpointKey, text: str, seed: int, progress: Callable | None = None, **settings
 ) -> PretrainingExample:
-    """Draw an example, and keep its losses for `compute_pretraining_losses`."""
     example = _cached_example(checkpoint, text, seed, **settings)
     _cached_draw_losses(checkpoint, text, tuple(sorted(settings.items())))[example.seed] = example.losses
     return example

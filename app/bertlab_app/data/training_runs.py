@@ -1,6 +1,5 @@
 """Training runs and their snapshots, in caches that all users of the app share."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -24,14 +23,6 @@ MAX_OPEN_BYTES = 12_000_000  # a snapshot stays in memory if the file of its wei
 
 
 def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
-    """Find the shipped runs and the runs in a directory.
-
-    Args:
-        directory: the directory. One that visitors are not allowed to open is treated like one that does not exist.
-
-    Returns:
-        {name: run directory}. A run in the directory that has the name of a shipped run is listed under its path.
-    """
     shipped = history.find_shipped_runs()
     runs = history.find_runs(directory) if access.is_allowed(directory) else {}
     # checked again for each run, because a symbolic link may point to another directory
@@ -40,11 +31,6 @@ def find_runs(directory: str = DIRECTORY) -> dict[str, Path]:
 
 
 def find_run(name: str) -> Path:
-    """Find the directory of a run by the name or the path of the run.
-
-    Raises:
-        DataError: there is no such run, or visitors are not allowed to open its directory.
-    """
     try:
         path = find_runs().get(name) or Path(name).expanduser()
         if access.is_allowed(path) and path.is_dir() and history.is_run(path):
@@ -59,15 +45,6 @@ def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[s
     """Select the runs whose logs were written last and whose curves can be compared.
 
     The selected runs are all pre-training runs or all fine-tuning runs, and have vocabularies of the same language.
-
-    Args:
-        runs: {name: run directory}.
-        max_runs: the maximum number of runs.
-        language: the language of the selected runs if all of `runs` are shipped ones. Otherwise, or if no run has this
-            language, the selected runs are those that can be compared with the newest one.
-
-    Returns:
-        The names of the selected runs, in the order of `runs`.
     """
     newest_first = sorted(runs, key=lambda name: _log_version(runs[name]), reverse=True)
     are_all_shipped = history.find_shipped_runs().keys() >= runs.keys()
@@ -80,11 +57,7 @@ def select_latest(runs: dict[str, Path], max_runs: int, language: str) -> list[s
 
 
 def read_language(run: Path) -> str:
-    """Read the language code of a run's vocabulary.
-
-    Raises:
-        BertlabError: the run has no snapshots, or its first one is damaged or outside the directories open to visitors.
-    """
+    """Read the language code of a run's vocabulary."""
     return _read_vocabulary_language(_find_first_snapshot(run))
 
 
@@ -94,7 +67,6 @@ def read_tokenizer(run: Path) -> Tokenizer:
 
 
 def _find_first_snapshot(run: Path) -> CheckpointKey:
-    """Find the first snapshot of a run; all its snapshots have the same vocabulary."""
     return find_checkpoint(str(history.find_snapshots(run)[0].path))
 
 
@@ -109,15 +81,7 @@ def _read_tokenizer(checkpoint: CheckpointKey) -> Tokenizer:
 
 
 def choose_default_run(runs: dict[str, Path], language: str) -> str:
-    """Choose the run that a page initially shows: the first shipped run in a language, else the first run.
-
-    Args:
-        runs: {name: run directory}, with all shipped runs among them.
-        language: the code of the language.
-
-    Returns:
-        The name of the run; "" if there are no runs.
-    """
+    """Choose the run that a page initially shows: the first shipped run in a language, else the first run."""
     for name in history.find_shipped_runs():
         with suppress(BertlabError):
             if read_language(runs[name]) == language:
@@ -126,11 +90,7 @@ def choose_default_run(runs: dict[str, Path], language: str) -> str:
 
 
 def read_log(run: Path) -> list[dict]:
-    """Read the rows of a run's log; [] if there is none. The result is cached until the file changes.
-
-    Raises:
-        DataError: the log exists but cannot be read.
-    """
+    """Read the rows of a run's log; [] if there is none. The result is cached until the file changes."""
     return _read_log(run, _log_version(run))
 
 
@@ -138,16 +98,12 @@ def read_thinned_log(run: Path) -> list[dict]:
     """Read a run's log, reduced to about 400 steps and all evaluations, which is enough for its curves.
 
     The result is cached until the file changes.
-
-    Raises:
-        DataError: the log exists but cannot be read.
     """
     return _read_thinned_log(run, _log_version(run))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _read_log(run: Path, version: tuple) -> list[dict]:
-    """Read a log. `version`, the result of `_log_version`, is part of the cache key: a changed file is read again."""
     return history.read_log(run)
 
 
@@ -166,13 +122,11 @@ def _log_version(run: Path) -> tuple:
 
 
 def _comparison_group(run: Path) -> tuple[bool, str | None]:
-    """Return whether a run is a fine-tuning run, and the language of the run. The losses of two runs for which this
-    function returns the same values can be compared."""
+    """Return whether a run is a fine-tuning run, and the language of the run."""
     return "task" in history.read_settings(run), _language_or_none(run)
 
 
 def _language_or_none(run: Path) -> str | None:
-    """Read the language of a run from its snapshots or its checkpoint. None if it has neither."""
     with suppress(BertlabError):
         return read_language(run)
     with suppress(BertlabError):
@@ -180,52 +134,15 @@ def _language_or_none(run: Path) -> str | None:
     return None
 
 
-# -- snapshots -------------------------------------------------------------------------------------------------
-
-
-def compute_timeline(
-    run: Path, first: str, second: str | None, *, on_progress: Callable[[int, int], None]
-) -> timeline.Timeline:
-    """Compute the predictions of every snapshot of a run for one input. The result of each snapshot is cached.
-
-    Args:
-        run: the run directory.
-        first: the text.
-        second: the second text; None if there is no second text.
-        on_progress: called after each snapshot with the number of finished snapshots and the number of all snapshots.
-
-    Raises:
-        BertlabError: visitors are not allowed to open a snapshot, or `explore.timeline.timeline` raises an error.
-    """
-
-    return timeline.timeline(run, first, second, run_snapshot=run_snapshot, on_progress=on_progress)
-
-
 def run_snapshot(
     snapshot: history.Snapshot, num_snapshots: int, text: str, pair: str | None
 ) -> timeline.SnapshotResult:
-    """Compute the predictions of one snapshot. The result is cached. See `explore.timeline.timeline` for the arguments.
-
-    Raises:
-        BertlabError: visitors are not allowed to open the snapshot, or `explore.timeline.timeline` raises an error.
-    """
+    """Compute the predictions of one snapshot; cached. The arguments are those of `timeline.timeline`."""
     return _run_snapshot(find_checkpoint(str(snapshot.path)), num_snapshots, text, pair, snapshot)
 
 
 def pack_timeline(run: Path, first: str, second: str | None, result: timeline.Timeline, options: dict) -> bytes:
-    """Pack the predictions of every snapshot for the canvas view of the time machine.
-
-    Args:
-        run: the run directory.
-        first: the text.
-        second: the second text; None if there is no second text.
-        result: the result of `compute_timeline` for these texts.
-        options: the options of the view. This function adds `subject` (the run and the texts), which the files that a
-            user saves from the view will contain.
-
-    Raises:
-        BertlabError: visitors are not allowed to open a snapshot, or the log cannot be read.
-    """
+    """Pack the predictions of every snapshot for the canvas view of the time machine."""
     checkpoints = tuple(find_checkpoint(str(snapshot.path)) for snapshot in result.snapshots)
     request = {"run": run.name, "text": first} | ({"text_2": second} if second else {})
     packed = _pack_timeline(run, checkpoints, first, second, result)
@@ -249,7 +166,6 @@ def _run_snapshot(
 
 
 def _open_snapshot(checkpoint: CheckpointKey) -> Session:
-    """Open a snapshot. Small snapshots stay open, so that the predictions for a new text appear at once."""
     weights = Path(checkpoint.source) / "model.safetensors"
     is_small = weights.is_file() and weights.stat().st_size <= MAX_OPEN_BYTES
     return _open_cached_snapshot(checkpoint) if is_small else bertlab.load(checkpoint.source)

@@ -2,10 +2,6 @@
 
 If the requesting browser does not show this step yet, the response also contains the text of the step. So every student
 can read this text at once, while the server is still drawing the students' pages one after the other.
-
-`bertlab app --class` starts this module instead of `streamlit_app.py`. A request to the address takes a fraction of a
-millisecond, whereas running a part of a page takes several milliseconds. The browsers of thirty students send such
-requests several times a second, so this difference decides whether the server is mostly idle or mostly busy.
 """
 
 import os
@@ -53,10 +49,7 @@ def _find_step(news: str) -> str:
 
 
 def _make_preview(news: str, code: str) -> str:
-    """Make the text of the step that the news identifies.
-
-    The text is "" if the lesson cannot be read; the page then shows the error.
-    """
+    """Make the text of the step that the news identifies."""
     from bertlab.classroom.step_text import make_preview
     from bertlab.config.errors import BertlabError
     from bertlab.config.languages import DEFAULT, languages

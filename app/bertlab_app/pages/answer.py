@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import streamlit as st
-from bertlab_app import components, display, fields, frame, plots, selection, sentences, url_fields
 from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
-from bertlab_app.parts import files
-from bertlab_app.parts.reading import call_xray
+from bertlab_app.widgets import components, display, fields, files, frame, plots, selection, sentences
+from bertlab_app.widgets.reading import call_xray
 
 from bertlab.views import figures, passage
 from bertlab.views.numbers import percent
@@ -35,7 +34,7 @@ with right.container(key="answers"), frame.show_errors():
     passage_expression, xray_expression = call_xray(checkpoint, question, text)
     answers = xray_expression.result.answers
     best, has_threshold = answers.answers[0], answers.null_threshold is not None
-    allows_no_answer = has_threshold and url_fields.flag(
+    allows_no_answer = has_threshold and fields.flag(
         st.toggle, t("answer-allow-no-answer"), key="refuse", help=t("answer-allow-no-answer-help")
     )
     threshold = fields.threshold(st, checkpoint) if allows_no_answer else None

@@ -6,8 +6,9 @@ Shape legend: C choices (the endings), H hidden size.
 from collections.abc import Sequence
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, url_fields
+from bertlab_app import calls
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import display, fields, frame, plots, selection
 
 from bertlab.abilities.choose import figures as choice_figures
 from bertlab.tasks.multiple_choice import Choice
@@ -21,7 +22,7 @@ examples = selection.examples_for("choose")
 left, right = st.columns(2, gap="large")
 context = fields.text_line(left, t("choose-context"), examples.choice_context, key="context")
 endings_container = left.container()  # for the endings, above the number field, whose value is read first
-num_endings = url_fields.number(
+num_endings = fields.number(
     left.number_input, t("choose-count"), MIN_ENDINGS, MAX_ENDINGS, len(examples.choices), key="endings",
     width=fields.NUMBER_WIDTH,
 )  # fmt: skip

@@ -1,10 +1,10 @@
 """Classify: the label or value of a text or text pair, updated while the user types, and the effect of every word."""
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, sentences, url
+from bertlab_app import calls, url
 from bertlab_app.data import sessions
 from bertlab_app.i18n import t
-from bertlab_app.parts import batch, files
+from bertlab_app.widgets import batch, display, fields, files, frame, plots, selection, sentences
 
 from bertlab.text.word_spans import find_words
 from bertlab.views import labels
@@ -18,18 +18,6 @@ SECOND_TEXT, SHOWS_SECOND_TEXT = "judged2", "two"
 
 
 def second_text_field(num_texts: int | None, example: str) -> str:
-    """Draw the field of the second text and return its text.
-
-    If the checkpoint was trained on single texts, the field is hidden until the user clicks a button or a link contains
-    a second text. From then on it stays visible, even when it is empty.
-
-    Args:
-        num_texts: the number of texts that the checkpoint was trained on, 1 or 2; None if unknown.
-        example: the default text.
-
-    Returns:
-        The text; "" if the field is hidden.
-    """
     if num_texts == 1:
         shows_field = "1" if url.recall(SECOND_TEXT) else url.recall(SHOWS_SECOND_TEXT)
         url.store(SHOWS_SECOND_TEXT, shows_field)
@@ -46,16 +34,7 @@ def second_text_field(num_texts: int | None, example: str) -> str:
 
 
 def show_prediction(checkpoint: sessions.CheckpointKey, text: str, second_text: str) -> None:
-    """Show the prediction for a text or text pair, and the effect of every word on it.
-
-    Args:
-        checkpoint: the checkpoint.
-        text: the text.
-        second_text: the second text of a pair; "" for none.
-
-    Raises:
-        BertlabError: any error that `Session.classify` and `Session.word_effects` raise.
-    """
+    """Show the prediction for a text or text pair, and the effect of every word on it."""
     texts = (text, second_text or None)
     classification = calls.call_session(checkpoint, "classify", *texts)
     prediction = classification.result
@@ -92,10 +71,7 @@ def show_prediction(checkpoint: sessions.CheckpointKey, text: str, second_text: 
             if second_text:
                 st.html(labels.word_effects_html(second_text, effects, second=True))
             axis = t("classify-log-odds-axis" if prediction.value is None else "classify-value-axis")
-            data = {
-                "word": [word.text for word in effects.words],
-                "effect": [word.effect for word in effects.words],
-            }
+            data = {"word": [word.text for word in effects.words], "effect": [word.effect for word in effects.words]}
             plots.draw("words-effects", labels.word_bars, word_effects, axis=axis, data=data)
             display.sentence(sentences.word_effects(effects))
             display.explain("word_effect" if prediction.value is None else "word_effect_value")

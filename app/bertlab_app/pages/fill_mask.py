@@ -1,9 +1,9 @@
 """Fill mask: mask words by clicking them, and see the most probable tokens for each mask."""
 
 import streamlit as st
-from bertlab_app import display, fields, frame, plots, selection, sentences, url_fields
+from bertlab_app import calls
 from bertlab_app.i18n import language, t
-from bertlab_app.parts import masked_text
+from bertlab_app.widgets import display, fields, frame, masked_text, plots, selection, sentences
 
 from bertlab.text.word_spans import MASK
 from bertlab.views import figures
@@ -20,14 +20,15 @@ left.button(
     t("fill-mask-reset"), on_click=masked_input.store, args=(frozenset(),), disabled=not masked_input.masked_indices,
     icon=":material/undo:",
 )  # fmt: skip
-top_k = url_fields.number(right.slider, t("fill-mask-candidate-count"), 3, 20, 8, key="top")
+top_k = fields.number(right.slider, t("fill-mask-candidate-count"), 3, 20, 8, key="top")
 
 with st.container(key="proposals"), frame.show_errors():
     checkpoint = selection.open_checkpoint("fill-mask", masked_input.text, second)
     if MASK not in masked_input.masked_text + second:
         frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
     else:
-        fills = masked_input.predict(checkpoint, top_k, second or None)
+        options = {"top_k": top_k, "originals": masked_input.originals} | ({"pair": second} if second else {})
+        fills = calls.call_session(checkpoint, "fill_mask", masked_input.masked_text, **options)
         zoom = fields.zoom_switch(st)
         # every [MASK] in the second sentence was typed by the user, so it replaced no word
         words = [*masked_input.originals, *[""] * len(fills.result)]

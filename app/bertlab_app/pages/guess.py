@@ -3,11 +3,12 @@
 from functools import partial
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, url_fields
+from bertlab_app import calls
 from bertlab_app.classroom import current, roles
 from bertlab_app.data import training_runs
 from bertlab_app.examples import read_examples
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import display, fields, frame, plots, selection
 
 from bertlab.abilities.timeline.guess_figures import guess_bars, guess_columns
 from bertlab.abilities.timeline.guesses import compare_guesses
@@ -18,10 +19,7 @@ frame.heading("guess")
 
 
 def read_counts() -> dict[str, int] | None:
-    """Return how often each word was guessed; None until the answer to the current question is revealed.
-
-    Outside a lesson, the guesses are typed into a field.
-    """
+    """Return how often each word was guessed; None until the answer to the current question is revealed."""
     place = current.find_place()
     if place and place.step.page == "guess" and place.step.question and place.step.question.kind == "word":
         if place.phase != "revealed":
@@ -37,7 +35,7 @@ def read_counts() -> dict[str, int] | None:
 
 
 runs = training_runs.find_runs()
-run_name = url_fields.text(
+run_name = fields.text(
     st.selectbox, t("run"), training_runs.choose_default_run(runs, language()), key="run", options=list(runs),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip
@@ -65,7 +63,7 @@ with frame.show_errors():
                 ),
             )  # fmt: skip
             timeline = guess_timeline.result
-            index = url_fields.integer_choice(
+            index = fields.integer_choice(
                 st.select_slider, t("guess-step"), range(len(timeline.snapshots)), timeline.closest, key="snapshot",
                 format_func=lambda index: f"{timeline.snapshots[index].step:,}",
             )  # fmt: skip

@@ -1,9 +1,9 @@
 """Input: the tokens of a text, their ids, and the three embeddings of each token."""
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, sentences
-from bertlab_app.data import cached_results
+from bertlab_app import calls
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import display, fields, frame, plots, selection, sentences
 
 from bertlab.views import figures, passage
 
@@ -11,7 +11,7 @@ frame.heading("input")
 a, b = fields.sentence_pair(*selection.examples_for("attention").pair)
 with frame.show_errors():
     checkpoint = selection.open_checkpoint("attention", a, b)
-    tokens = cached_results.compute(checkpoint, "encode", a, b or None)
+    tokens = calls.compute(checkpoint, "encode", a, b or None)
     embeddings = calls.call_session(checkpoint, "embeddings", a, b or None)
     st.html(f'<p class="small">{t("input-tokens", count=len(tokens))}</p>')
     st.html(f'<div class="tokens">{passage.tokens_html(tokens)}</div>')

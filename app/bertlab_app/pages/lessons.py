@@ -3,9 +3,9 @@
 from functools import partial
 
 import streamlit as st
-from bertlab_app import frame
 from bertlab_app.classroom import current, roles
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import frame
 
 from bertlab.classroom.handout import make_handout
 from bertlab.classroom.lesson import find_lessons

@@ -1,9 +1,9 @@
 """Logit lens: what every layer predicts, how it ranks the final prediction, and several masks filled jointly."""
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, sentences, url_fields
-from bertlab_app.data import cached_results
+from bertlab_app import calls
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import display, fields, frame, plots, selection, sentences
 
 from bertlab.abilities.surgery import figures as change_figures
 from bertlab.text.tokenizers.encoding import MASK_NAMES
@@ -62,8 +62,8 @@ with frame.show_errors():
         if len(mask_positions) < 2:
             frame.note(t("logit-lens-joint-too-few-masks"))
         else:
-            beam_size = url_fields.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
-            joint_fill = cached_results.compute(checkpoint, "fill_jointly", text, beam_size)
+            beam_size = fields.number(st.slider, t("logit-lens-beam-size"), 1, 20, 5, key="beams")
+            joint_fill = calls.compute(checkpoint, "fill_jointly", text, beam_size)
             fillings = (*joint_fill.fillings, joint_fill.independent)
             together, independently = t("logit-lens-joint-together"), t("logit-lens-joint-independently")
             rows = {

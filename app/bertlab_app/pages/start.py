@@ -1,22 +1,25 @@
 """Start: one sentence with its attention and a masked word, links to all pages, and the shipped checkpoints."""
 
 import streamlit as st
-from bertlab_app import components, display, frame, plots, selection, sentences
+from bertlab_app import calls
 from bertlab_app.classroom import current
-from bertlab_app.data import cached_results, sessions
+from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
-from bertlab_app.parts import preview
-from bertlab_app.parts.masked_text import MaskedText, describe_original, draw_masked_text
 from bertlab_app.registry import PAGES, find_page, menu
+from bertlab_app.widgets import components, display, frame, plots, selection, sentences
+from bertlab_app.widgets.masked_text import MaskedText, describe_original, draw_masked_text
 
-import bertlab
 from bertlab.abilities.attention.summary import find_most_striking_weight
+from bertlab.abilities.results import AttentionMap
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.languages import list_message_ids
 from bertlab.text.word_spans import MASK
 from bertlab.views import figures
 from bertlab.views.numbers import percent
 from bertlab.views.passage import escape_html
 
+MIN_WEIGHT = 0.08  # smaller attention weights are not drawn
+LETTER_WIDTH, WORD_GAP = 11, 20  # the width of a letter and of the gap between words, in units of the SVG drawing
 CARDS_PER_ROW = 3
 TOUR = "tour"  # the name of the lesson that is the guided tour
 TOP_K = 5  # how many candidates are shown for the mask
@@ -30,16 +33,30 @@ METRIC_FORMATS = {
 EXPLANATIONS = ("masked_accuracy", "nsp_accuracy", "f1", "exact_match", "accuracy", "f1_entity", "spearman")
 
 
+def make_arcs(attention: AttentionMap, layer: int) -> dict:
+    """Compute the positions of the words and one arc for each large attention weight, for `static/arcs.js`."""
+    words, centres, total_width = [], {}, 0.0
+    for token in attention.tokens:
+        if not token.special:
+            width = LETTER_WIDTH * len(token.token) + WORD_GAP
+            centres[token.position] = total_width + width / 2
+            words.append({"x": total_width + width / 2, "text": token.token})
+            total_width += width
+    arcs = [
+        {"from": centres[row], "to": centres[column], "head": head, "weight": round(float(probs_TT[row, column]), 3)}
+        for head, probs_TT in enumerate(attention.probs_LNTT[layer])
+        for row, column in zip(*(probs_TT > MIN_WEIGHT).nonzero(), strict=True)
+        if row != column and row in centres and column in centres
+    ]
+    return {"words": words, "arcs": arcs, "width": total_width}
+
+
 def select_checkpoint(name: str) -> None:
-    """Select a checkpoint in the sidebar, for every page."""
     st.session_state["checkpoint"] = name
 
 
 def draw_card(name: str) -> None:
-    """Draw the card of a shipped checkpoint: description, metrics, size, and a button that selects it.
-
-    Instead of the button, the card of the selected checkpoint has a link to a page that can use the checkpoint.
-    """
+    """Draw the card of a shipped checkpoint: description, metrics, size, and a button that selects it."""
     config, record = sessions.read_description(name)
     is_selected = st.session_state.get("opened") == name
     mark = f"<span>✓ {t('start-checkpoint-selected')}</span>" if is_selected else ""
@@ -67,15 +84,13 @@ def draw_card(name: str) -> None:
 
 
 def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedText) -> None:
-    """Show the most probable tokens of the first mask, and a link to the page Fill mask.
-
-    Raises:
-        BertlabError: any error that `Session.fill_mask` raises.
-    """
+    """Show the most probable tokens of the first mask, and a link to the page Fill mask."""
     if MASK not in masked_input.masked_text:
         frame.note(t("fill-mask-no-mask" if masked_input.text.strip() else "fill-mask-empty"))
         return
-    fills = masked_input.predict(checkpoint, TOP_K)
+    fills = calls.call_session(
+        checkpoint, "fill_mask", masked_input.masked_text, top_k=TOP_K, originals=masked_input.originals
+    )
     word, fill = masked_input.originals[0], fills.result[0]
     line = describe_original(word, fill.original) if word else t("fill-mask-mask-number", number=1)
     st.html(f'<p class="small" dir="auto">{escape_html(line)}</p>')
@@ -87,17 +102,13 @@ def show_predictions(checkpoint: sessions.CheckpointKey, masked_input: MaskedTex
 
 
 def show_attention(checkpoint: sessions.CheckpointKey, text: str) -> None:
-    """Draw the heads of the layer with the attention weight that stands out most, and state this weight.
-
-    Raises:
-        BertlabError: any error that `Session.attention` raises.
-    """
-    attention = cached_results.compute(checkpoint, "attention", text)
+    """Draw the heads of the layer with the attention weight that stands out most, and state this weight."""
+    attention = calls.compute(checkpoint, "attention", text)
     if (count := len(attention.tokens)) > MAX_ARC_TOKENS:
         frame.note(t("start-too-long", limit=MAX_ARC_TOKENS, count=count))
         return
     summary = find_most_striking_weight(attention)
-    components.draw_arcs(preview.make_arcs(attention, summary.layer))
+    components.draw_arcs(make_arcs(attention, summary.layer))
     query, key = (attention.tokens[position].token for position in (summary.query, summary.key))
     values = {"query": query, "key": key, "share": percent(summary.share)}
     line = t("start-arcs", layer=summary.layer, head=summary.head, **values)
@@ -143,7 +154,7 @@ for section, pages in menu().items():
                 st.html(f'<p class="small">{t(f"start-{page.name}")}</p>')
 
 with st.expander(t("start-choose-checkpoint"), icon=":material/inventory_2:"):
-    shipped = list(bertlab.find_shipped_checkpoints())
+    shipped = list(find_shipped_checkpoints())
     if not shipped:
         frame.note(t("checkpoint-none-installed"))
     for row in (shipped[n : n + CARDS_PER_ROW] for n in range(0, len(shipped), CARDS_PER_ROW)):

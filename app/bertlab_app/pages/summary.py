@@ -4,10 +4,11 @@ import os
 from collections import Counter
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, url_fields
+from bertlab_app import calls
 from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
-from bertlab_app.parts.batch import encode_csv
+from bertlab_app.widgets import display, fields, frame, plots, selection
+from bertlab_app.widgets.batch import draw_csv_button
 
 from bertlab.abilities.summary import DIVERSITY, NUM_SENTENCES
 from bertlab.abilities.summary.compute import Summary, compare_with_references
@@ -43,7 +44,6 @@ def note_limits(checkpoint: sessions.CheckpointKey, summary: Summary, count: int
 
 
 def draw_sentences(container, heading: str, summary: Summary, indices: tuple[int, ...]) -> None:
-    """List the sentences with these indices, each with its number and its score."""
     with container:
         st.subheader(t(heading), anchor=False)
         st.html(sentence_list_html(summary, indices))
@@ -51,7 +51,7 @@ def draw_sentences(container, heading: str, summary: Summary, indices: tuple[int
 
 def draw_reference(summary: Summary) -> None:
     """Compare the chosen and the first sentences with a reference summary, if the user enters one."""
-    reference = url_fields.text(
+    reference = fields.text(
         st.text_area, t("summary-reference"), "", key="reference", height=80,
         placeholder=t("summary-reference-placeholder"),
     )  # fmt: skip
@@ -67,16 +67,7 @@ def draw_reference(summary: Summary) -> None:
 
 
 def show_summary(document: str, count: int, options: dict[str, float]) -> None:
-    """Summarise a text of at least two sentences, and show the result.
-
-    Args:
-        document: the text.
-        count: the maximum number of sentences of the summary.
-        options: further keyword arguments of `Session.summary`.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened.
-    """
+    """Summarise a text of at least two sentences, and show the result."""
     checkpoint = selection.open_checkpoint("embed", document)
     text, progress = calls.assign("document", document), frame.progress_bar(st.empty(), "summary-progress")
     summary_call = calls.assign("summary", calls.call_session(
@@ -109,10 +100,7 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
         lang=language(),
         data={name: [row[name] for row in rows] for name in rows[0]},
     )
-    st.download_button(
-        t("batch-download"), encode_csv([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows]),
-        "summary.csv", "text/csv", on_click="ignore", icon=":material/download:",
-    )  # fmt: skip
+    draw_csv_button([{t(f"summary-{name}"): cell for name, cell in row.items()} for row in rows], "summary")
     learned_keys, centrality_keys = (
         ("summary_score", "trigram_blocking"),
         ("centrality", "summary_choice", "sentence_cosine"),
@@ -123,17 +111,17 @@ def show_summary(document: str, count: int, options: dict[str, float]) -> None:
 
 frame.heading("summary")
 with frame.show_errors():
-    document = url_fields.text(
+    document = fields.text(
         st.text_area, t("summary-document"), selection.examples_for("embed").report, key="document", height=200
     )
     fields.note_too_long_for_link(st, document)
     left, right = st.columns(2)
-    count = url_fields.integer_choice(
+    count = fields.integer_choice(
         left.select_slider, t("summary-count"), range(1, MAX_CHOSEN + 1), NUM_SENTENCES, key="count"
     )
     session = sessions.open_session(selection.select_checkpoint("embed", [document]))
     has_learned_scores = TASK_TYPES["summarisation"].can_predict(session.model)
-    diversity = url_fields.number(
+    diversity = fields.number(
         right.slider, t("summary-diversity"), 0.0, 1.0, DIVERSITY, key="diversity", step=0.05, format="%.2f",
         help=t("summary-diversity-unused" if has_learned_scores else "summary-diversity-help"),
         disabled=has_learned_scores,

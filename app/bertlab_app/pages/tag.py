@@ -1,10 +1,10 @@
 """Tag: the named entities of a text, highlighted in the text, and the probability of every tag for each word."""
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, selection, sentences, url_fields
+from bertlab_app import calls
 from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
-from bertlab_app.parts import batch, files
+from bertlab_app.widgets import batch, display, fields, files, frame, plots, selection, sentences
 
 from bertlab.tasks.tag_prediction import merge_tokens
 from bertlab.views import labels
@@ -34,7 +34,7 @@ with frame.show_errors():
     shown_tagging, heading_id = tagging, "tag-all-tags"
     if sessions.open_session(checkpoint).predicts_token_tags:
         left, right = st.columns([3, 2], vertical_alignment="bottom")
-        unit = url_fields.choice(
+        unit = fields.choice(
             right.segmented_control, t("tag-unit"), ["word", "token"], key="unit", required=True,
             format_func=lambda name: t(f"tag-unit-{name}"), label_visibility="collapsed",
         )  # fmt: skip

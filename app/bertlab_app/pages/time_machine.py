@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
-from bertlab_app import calls, components, display, fields, frame, result_sentences, selection, url_fields
+from bertlab_app import calls
 from bertlab_app.data import training_runs
 from bertlab_app.examples import read_examples
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import components, display, fields, frame, selection, sentences
 
 from bertlab.abilities.timeline.compute import timeline
 from bertlab.checkpoints import history
@@ -16,7 +17,7 @@ from bertlab.views import html
 
 frame.heading("time-machine")
 runs = training_runs.find_runs()
-run_name = url_fields.text(
+run_name = fields.text(
     st.selectbox, t("run"), training_runs.choose_default_run(runs, language()), key="run", options=list(runs),
     accept_new_options=True, help=t("run-help"),
 )  # fmt: skip
@@ -25,33 +26,24 @@ run_name = url_fields.text(
 @st.fragment
 @frame.show_errors()
 def show_timeline(run: Path, first: str, second: str) -> None:
-    """Compute the predictions of every snapshot for the texts, with a progress bar, and draw the timeline.
-
-    An error, such as a text that is too long, is shown on the page.
-
-    Args:
-        run: the directory of the training run.
-        first: sentence A.
-        second: sentence B; "" for none.
-    """
+    """Compute the predictions of every snapshot for the texts, with a progress bar, and draw the timeline."""
     container, start_time = st.empty(), time.monotonic()
 
     def show_progress(done: int, total: int) -> None:
         if time.monotonic() - start_time > frame.PROGRESS_DELAY:
             container.progress(done / total, t("time-machine-progress", done=done, total=total))
 
-    compute_with = partial(training_runs.compute_timeline, on_progress=show_progress)
+    compute_with = partial(timeline, run_snapshot=training_runs.run_snapshot, on_progress=show_progress)
     texts = (first, second or None)
     timeline_call = calls.assign(
-        "snapshots",
-        calls.call_function(timeline, calls.make_path_expression(run), *texts, compute_with=compute_with),
+        "snapshots", calls.call_function(timeline, calls.make_path_expression(run), *texts, compute_with=compute_with)
     )
     code = calls.write_canvas_code(timeline_call, html.timeline_html, "time-machine.html")
     options = components.canvas_options() | {"code": code}
     payload = training_runs.pack_timeline(run, *texts, timeline_call.result, options)
     container.empty()
     components.draw_canvas("timeline", payload)
-    display.sentence(result_sentences.timeline(timeline_call.result))
+    display.sentence(sentences.timeline(timeline_call.result))
     display.explain("attention", "mask_probability", "nsp_probability", "loss")
 
 

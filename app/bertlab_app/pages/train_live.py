@@ -1,11 +1,12 @@
 """Train a BERT live: pre-train a tiny BERT for a minute, and watch its curves and predictions during training."""
 
 import streamlit as st
-from bertlab_app import access, calls, display, frame, plots, url, url_fields
+from bertlab_app import access, calls, url
 from bertlab_app.classroom import roles
 from bertlab_app.data import live_run, training_runs
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import PAGES
+from bertlab_app.widgets import display, fields, frame, plots
 
 from bertlab.checkpoints import history
 from bertlab.config.errors import BertlabError
@@ -21,7 +22,6 @@ can_start = roles.is_teacher() or not access.is_restricted()
 
 
 def start_run(text: str) -> None:
-    """Start a live run if this visitor may start one."""
     try:
         if roles.is_teacher() or not access.is_restricted():
             live_run.start(language(), text)
@@ -30,7 +30,6 @@ def start_run(text: str) -> None:
 
 
 def open_time_machine(name: str) -> None:
-    """Open the page Time machine with a run."""
     parameters = url.replace_values({"run": name})
     st.switch_page(PAGES["time-machine"].script, query_params=parameters)
 
@@ -84,7 +83,7 @@ def show_run() -> None:
 
 
 def read_live_log(run) -> calls.Expression:
-    """Read the rows of a run's log that the curves need. The Python code that the page shows reads all rows."""
+    """Read the rows of a run's log that the curves need."""
     return calls.call_function(
         history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_thinned_log
     )
@@ -92,7 +91,7 @@ def read_live_log(run) -> calls.Expression:
 
 if can_start:
     names = {"stories": t("train-live-stories"), "text": t("train-live-own-text")}
-    source = url_fields.choice(
+    source = fields.choice(
         st.segmented_control,
         t("train-live-source"),
         list(names),

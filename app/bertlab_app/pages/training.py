@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import streamlit as st
-from bertlab_app import calls, display, fields, frame, plots, result_sentences, url_fields
+from bertlab_app import calls
 from bertlab_app.data import training_runs
-from bertlab_app.explanations import NUMBERS
 from bertlab_app.i18n import language, t
-from bertlab_app.parts import evaluation_results
+from bertlab_app.widgets import display, evaluation_results, fields, frame, plots, sentences
+from bertlab_app.widgets.display import NUMBERS
 
 from bertlab.checkpoints import history
 from bertlab.views import curves
@@ -28,28 +28,23 @@ own_runs = {name: path for name, path in all_runs.items() if name not in history
 if all_runs and not own_runs and directory.strip() not in ("", DEFAULT_DIRECTORY):
     frame.note(t("training-no-runs", directory=directory[:100]), "error")
 default_runs = training_runs.select_latest(own_runs or all_runs, NUM_DEFAULT_RUNS, language())
-selected_runs = url_fields.multiple_choice(
+selected_runs = fields.multiple_choice(
     st.multiselect, t("training-runs"), list(all_runs), default_runs, key="curves",
     source=directory, placeholder=t("training-choose-runs"),
 )  # fmt: skip
 left, right = st.columns(2)
-x = url_fields.choice(
+x = fields.choice(
     left.segmented_control, t("training-x-axis"), list(curves.X_AXES), key="over", required=True,
     format_func=lambda name: t(f"figure-x-{name}"),
 )  # fmt: skip
-scale = url_fields.choice(
+scale = fields.choice(
     right.segmented_control, t("training-axis-scale"), ["linear", "log"], key="scale", required=True,
     format_func=lambda name: t(f"training-{name}"),
 )  # fmt: skip
 
 
 def show_status_table(statuses: dict[str, history.RunStatus], logs: dict[str, list[dict]]) -> None:
-    """Show a table with the state and the latest metrics of each run.
-
-    Args:
-        statuses: name of a run -> its status.
-        logs: name of a run -> the rows of its log.
-    """
+    """Show a table with the state and the latest metrics of each run."""
     last_steps = {name: next((row for row in reversed(logs[name]) if history.is_step(row)), {}) for name in statuses}
     numbers = {
         "step": [f"{status.step:,}" for status in statuses.values()],
@@ -65,11 +60,7 @@ def show_status_table(statuses: dict[str, history.RunStatus], logs: dict[str, li
 
 
 def show_settings_table(settings: dict[str, list]) -> None:
-    """Show the settings that differ between the runs. The columns are the settings or the runs, whichever are fewer.
-
-    Args:
-        settings: name of a setting -> its value in each of the selected runs; None if the run has no such setting.
-    """
+    """Show the settings that differ between the runs."""
     texts = [["–" if value is None else str(value) for value in values] for values in settings.values()]
     st.subheader(t("training-differing-settings"), anchor=False)
     if len(settings) <= len(selected_runs):
@@ -80,11 +71,7 @@ def show_settings_table(settings: dict[str, list]) -> None:
 
 
 def format_held_out_metric(rows: list[dict]) -> str:
-    """Format the latest metric on held-out text with its name; a dash if the log has no such metric.
-
-    Args:
-        rows: the log of a run.
-    """
+    """Format the latest metric on held-out text with its name; a dash if the log has no such metric."""
     if (latest := curves.find_main_held_out_value(rows)) is None:
         return "–"
     metric, value = latest
@@ -92,16 +79,11 @@ def format_held_out_metric(rows: list[dict]) -> str:
 
 
 def translate_metric(metric: str) -> str:
-    """Translate the name of a metric. Metrics of fine-tuning have the same names as on the page Evaluation."""
     return t(f"metric-{metric}") if metric in curves.TASK_METRICS else t(f"training-{metric}")
 
 
 def read_thinned_log(run: Path) -> calls.Expression:
-    """Read the log of a run, reduced with `history.thin_log` to the rows that the curves on the page need.
-
-    Raises:
-        DataError: the log is damaged.
-    """
+    """Read the log of a run, reduced with `history.thin_log` to the rows that the curves on the page need."""
     log = calls.call_function(history.read_log, calls.make_path_expression(run), compute_with=training_runs.read_log)
     return calls.call_function(history.thin_log, log, compute_with=lambda _: training_runs.read_thinned_log(run))
 
@@ -133,7 +115,7 @@ def show_runs() -> None:
         with cells[index % 2]:
             points = curves.curve_points(thinned_logs, metric, x)
             plots.draw(f"curve-{metric}", curves.run_curves, logs_call, metric, data=points, **options)
-            display.sentence(result_sentences.curve(points, metric, translate_metric(metric)))
+            display.sentence(sentences.curve(points, metric, translate_metric(metric)))
     if metrics:
         st.caption(t("training-legend"))
         task_metrics = [metric for metric in metrics if metric in curves.TASK_METRICS]

@@ -3,13 +3,14 @@
 import os
 
 import streamlit as st
-from bertlab_app import calls, components, display, fields, frame, plots, selection, sentences, url_fields
-from bertlab_app.data import cached_results, sessions
+from bertlab_app import calls
+from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import components, display, fields, frame, plots, selection, sentences
 
-import bertlab
 from bertlab.abilities.wordpiece import figures as wordpiece
 from bertlab.abilities.wordpiece import position_figures as positions
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.languages import languages
 from bertlab.views import export
 
@@ -43,7 +44,7 @@ def show_merges(checkpoint: sessions.CheckpointKey, text: str) -> None:
 def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     """Compare the tokens of two vocabularies for the same text: that of the checkpoint, and one chosen by the user."""
     own_name = os.path.basename(checkpoint.source)
-    other_names = [name for name in bertlab.find_shipped_checkpoints() if name != own_name]
+    other_names = [name for name in find_shipped_checkpoints() if name != own_name]
     if not other_names:
         frame.note(t("checkpoint-none-installed"))
         return
@@ -58,7 +59,7 @@ def show_comparison(checkpoint: sessions.CheckpointKey, text: str) -> None:
     other_name = fields.choice(st.selectbox, t("wordpiece-other"), {name: name for name in other_names}, "vocab2")
     rates = {}  # name of a vocabulary -> (tokens per word, share of words that became [UNK])
     for compared_checkpoint in (checkpoint, sessions.find_checkpoint(other_name)):
-        searches = cached_results.compute(compared_checkpoint, "search_tokens", text)
+        searches = calls.compute(compared_checkpoint, "search_tokens", text)
         name = os.path.basename(compared_checkpoint.source)
         rates[name] = wordpiece.compute_token_rates(searches)
         size = sessions.open_session(compared_checkpoint).tokenizer.vocab_size
@@ -83,7 +84,7 @@ def show_positions(checkpoint: sessions.CheckpointKey) -> None:
 
 frame.heading("wordpiece")
 text = fields.text_line(st, t("wordpiece-text"), selection.examples_for("attention").long_words, key="words")
-view = url_fields.choice(
+view = fields.choice(
     st.segmented_control, t("view"), ["search", "merges", "compare", "positions"], key="part", required=True,
     format_func=lambda name: t(f"wordpiece-{name}"), label_visibility="collapsed",
 )  # fmt: skip

@@ -80,4 +80,4 @@ batch-error = error
 batch-download = Download as CSV
 batch-text-column = Text column
 batch-pair-column = Second text column
-batch-progress = { $done } of { $total }
+batch-progress = { $done } of { $of }

@@ -68,4 +68,4 @@ batch-error = 오류
 batch-download = CSV로 내려받기
 batch-text-column = 텍스트 열
 batch-pair-column = 두 번째 텍스트 열
-batch-progress = { $total }개 중 { $done }개
+batch-progress = { $of }개 중 { $done }개

@@ -11,23 +11,21 @@ from bertlab.tasks.masked_lm import Original
 from bertlab.text.tokenizers.encoding import MASK_NAMES
 from bertlab.text.word_spans import MASK, find_words, mask_spans, update_word_indices
 from bertlab.views.numbers import percent
-from bertlab_app import calls, components, fields, url
-from bertlab_app.data import sessions
+from bertlab_app import url
 from bertlab_app.examples import Examples
 from bertlab_app.i18n import t
+from bertlab_app.widgets import components, fields
 
 
 @dataclass(frozen=True)
 class MaskedText:
     """A text, and which of its words are masked."""
 
-    text: str
-    """The text as typed. It may contain [MASK]."""
+    text: str  # the text as typed. It may contain [MASK].
     default: str
     """The initially masked words, as the address writes them: the index of one word of the example, and "" for any
     other text."""
-    masked_indices: frozenset[int]
-    """The indices of the words masked by clicking, counted from 0."""
+    masked_indices: frozenset[int]  # the indices of the words masked by clicking, counted from 0
 
     @property
     def masked_text(self) -> str:
@@ -50,29 +48,9 @@ class MaskedText:
         joined_indices = ".".join(map(str, sorted(indices)))
         url.store("mask", joined_indices, self.default, in_address=len(self.text) <= url.MAX_TEXT_LENGTH)
 
-    def predict(self, checkpoint: sessions.CheckpointKey, top_k: int, second: str | None = None) -> calls.Expression:
-        """Predict the masked words with `Session.fill_mask`.
-
-        Args:
-            checkpoint: the checkpoint.
-            top_k: the number of candidates for each mask.
-            second: the second sentence; None if there is none.
-
-        Raises:
-            BertlabError: any error that `Session.fill_mask` raises.
-        """
-        options = {"top_k": top_k, "originals": self.originals} | ({"pair": second} if second else {})
-        return calls.call_session(checkpoint, "fill_mask", self.masked_text, **options)
-
 
 def draw_masked_text(examples: Examples, *, container=st, help: str | None = None) -> MaskedText:
-    """Draw a text field and, below it, a button for each word of the text, which masks the word.
-
-    Args:
-        examples: the texts of the language; the field starts with their `sentence`, one word of which is masked.
-        container: where to draw the text field; the buttons are always drawn in the page itself.
-        help: the help text of the field.
-    """
+    """Draw a text field and, below it, a button for each word of the text, which masks the word."""
     text = fields.text_line(container, t("fill-mask-text"), examples.sentence, key="text", help=help)
     text = text.replace(MASK_NAMES[1], MASK)  # the name of the mask token in RoBERTa's vocabulary
     default = examples.masked_word if text == examples.sentence else ""
@@ -95,13 +73,7 @@ def draw_masked_text(examples: Examples, *, container=st, help: str | None = Non
 
 
 def describe_original(word: str, original: Original | None) -> str:
-    """Describe what the model predicts for the word that a mask replaced: its probability p, its rank and -ln p.
-
-    Args:
-        word: the word.
-        original: `MaskFill.original`; None if the word is not a single token of the vocabulary and so has no
-            probability.
-    """
+    """Describe what the model predicts for the word that a mask replaced: its probability p, its rank and -ln p."""
     if original is None:
         return t("fill-mask-word-not-one-token", word=word)
     values = {"word": word, "probability": percent(original.probability), "rank": original.rank, "loss": original.loss}

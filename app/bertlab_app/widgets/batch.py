@@ -1,27 +1,25 @@
 """The panel that predicts many texts at once: paste them, view the predictions, download them.
 
-Visitors who may start jobs on whole files upload a file in the panel of the module `files`. All other visitors find
-an upload field in this panel.
+Visitors who may start jobs on whole files upload a file in the panel of the module `files`. All other visitors find an
+upload field in this panel.
 """
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, count
 
 import streamlit as st
 
 from bertlab.abilities.files.batch import PREDICTION_COLUMNS, predict_texts
 from bertlab.tasks.registry import list_types_for_command
-from bertlab.text.readers.data_file import UPLOAD_LIMITS
 from bertlab.text.readers.pasted_table import parse_pasted_table
 from bertlab.text.readers.registry import upload_suffixes
-from bertlab.text.readers.rows import Rows, format_cell, format_text, read_file
+from bertlab.text.readers.rows import Rows, format_cell, format_text
 from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, choose_text_column, guess_column
-from bertlab_app import fields, frame, selection, url_fields
 from bertlab_app.data import labelled_rows, sessions
 from bertlab_app.i18n import error_text, t
-from bertlab_app.parts import files
+from bertlab_app.widgets import fields, files, frame, selection
 
 MAX_ROWS = 2_000  # maximum number of rows that a click predicts, because all users share the CPU cores
 Texts = list[tuple[str, str | None]]  # (text, second text); the second text is None for a single text
@@ -30,20 +28,14 @@ TRANSLATED_COLUMNS = (*dict.fromkeys(PREDICTION_COLUMNS.values()), "probability"
 
 
 def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: bool = False) -> None:
-    """Draw the panel, which stands at the bottom of a page.
-
-    Args:
-        checkpoint: the checkpoint that predicts.
-        command: "classify", "next-sentence" or "tag".
-        is_open: whether the panel is open at first.
-    """
+    """Draw the panel, which stands at the bottom of a page."""
     with st.expander(t("batch"), icon=":material/table_rows:", expanded=is_open), frame.show_errors():
         left, right = (st, None) if files.may_start_jobs() else st.columns(2)
-        pasted_text = url_fields.text(
+        pasted_text = fields.text(
             left.text_area, t("batch-paste"), "", key=f"batch-{command}", placeholder=t("batch-paste-help")
         )
         upload = right.file_uploader(t("batch-upload"), upload_suffixes(), key=f"upload-{command}") if right else None
-        table = _read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
+        table = labelled_rows.read_upload(upload) if upload else parse_pasted_table(pasted_text, TEXT_NAMES)
         if table and not upload:
             id = "batch-table" if guess_column(table.columns, TEXT_NAMES) else "batch-table-without-header"
             st.caption(t(id, rows=len(table), columns=len(table.columns)))
@@ -71,7 +63,8 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
         if st.button(
             t("batch-predict", count=min(len(texts), MAX_ROWS)), icon=":material/play_arrow:", key=f"ask-{command}"
         ):
-            predictions = predict_texts(sessions.open_session(checkpoint), command, texts[:MAX_ROWS], _show_progress)
+            progress = frame.progress_bar(st.empty(), "batch-progress")
+            predictions = predict_texts(sessions.open_session(checkpoint), command, texts[:MAX_ROWS], progress)
             st.session_state[key] = (request, predictions)
         stored_predictions = st.session_state.get(key)
         if stored_predictions and stored_predictions[0] == request:
@@ -80,24 +73,14 @@ def draw_panel(checkpoint: sessions.CheckpointKey, command: str, *, is_open: boo
             ]
             if num_failed := sum(bool(row["error"]) for row in predictions):
                 frame.note(t("batch-failed-rows", count=num_failed, total=len(predictions)))
-            rows = append_predictions(_make_input_rows(table, texts)[: len(predictions)], predictions)
+            rows = [{"text": text} for text, _ in texts]
+            if table:
+                rows = [{column: format_cell(row.get(column)) for column in table.columns} for row in table.rows]
+            rows = append_predictions(rows[: len(predictions)], predictions)
             # the columns of an uploaded table keep their own names
             translated_columns = TRANSLATED_COLUMNS if table else ("text", *TRANSLATED_COLUMNS)
             st.dataframe(rows, hide_index=True, column_config={name: t(f"batch-{name}") for name in translated_columns})
-            st.download_button(
-                t("batch-download"), encode_csv(rows), f"{command}.csv", "text/csv", on_click="ignore",
-                icon=":material/download:",
-            )  # fmt: skip
-
-
-def _read_upload(upload) -> Rows:
-    """Read the rows of an uploaded file.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
-    with labelled_rows.temporary_file(upload.name, upload.getvalue()) as path:
-        return read_file(path, UPLOAD_LIMITS)
+            draw_csv_button(rows, command)
 
 
 def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey) -> Texts:
@@ -118,13 +101,6 @@ def _select_texts(table: Rows, command: str, checkpoint: sessions.CheckpointKey)
         (format_text(row.get(text_column)), format_text(row.get(pair_column)) if pair_column else None)
         for row in table.rows
     ]
-
-
-def _make_input_rows(table: Rows | None, texts: Texts) -> list[dict[str, str]]:
-    """Return the input as rows: all columns of a table, or one column with the pasted lines."""
-    if table:
-        return [{column: format_cell(row.get(column)) for column in table.columns} for row in table.rows]
-    return [{"text": text} for text, _ in texts]
 
 
 def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> list[dict]:
@@ -152,19 +128,17 @@ def append_predictions(rows: Sequence[dict], predictions: Sequence[dict]) -> lis
     ]
 
 
-def _show_progress(texts: Sequence) -> Iterator:
-    """Show a progress bar while the texts are predicted."""
-    bar = st.progress(0.0)
-    for num_done, text in enumerate(texts):
-        bar.progress(num_done / len(texts), t("batch-progress", done=num_done, total=len(texts)))
-        yield text
-    bar.empty()
-
-
 def encode_csv(rows: Iterable[dict]) -> bytes:
-    """Encode a table as a CSV file. A byte order mark tells spreadsheets that the file is UTF-8."""
     rows, file = list(rows), io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
     return b"\xef\xbb\xbf" + file.getvalue().encode("utf-8", "replace")
+
+
+def draw_csv_button(rows: Sequence[dict], name: str) -> None:
+    """Draw a button that saves a table as the CSV file NAME.csv."""
+    st.download_button(
+        t("batch-download"), encode_csv(rows), f"{name}.csv", "text/csv", on_click="ignore",
+        icon=":material/download:", key=f"download-{name}",
+    )  # fmt: skip

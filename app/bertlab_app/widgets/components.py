@@ -19,11 +19,10 @@ from bertlab.text.word_spans import MASK, find_words
 from bertlab.views import assets, export, figures
 from bertlab.views.palette import PALETTE
 from bertlab_app import url, view_state
-from bertlab_app.data import sessions
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import menu
 
-STATIC = Path(__file__).parent / "static"  # the folder of the style sheets, scripts and icons
+STATIC = Path(__file__).parents[1] / "static"  # the folder of the style sheets, scripts and icons
 
 
 def apply_style() -> None:
@@ -55,21 +54,13 @@ def apply_further_style(name: str) -> None:
 
     Such a sheet changes the surroundings of a part of the page while that part is shown. Rules with `:has()` would do
     the same, but the browser would check them after every change of any page.
-
-    Args:
-        name: the name of the file without its suffix.
     """
     sheet = STATIC / f"{name}.css"
     st.html(sheet)
 
 
 def draw_canvas(view: str, payload: bytes) -> None:
-    """Draw a canvas view, and store its settings in the address.
-
-    Args:
-        view: one of the names in `bertlab.views.assets.View`.
-        payload: the data of the view, packed by `bertlab.views.payload`.
-    """
+    """Draw a canvas view, and store its settings in the address."""
 
     def store_state() -> None:
         state = st.session_state[view].get("state")
@@ -87,28 +78,13 @@ def canvas_options() -> dict:
 
 
 def draw_words(text: str, masked_indices: set[int], *, on_click: Callable[[int], None]) -> None:
-    """Draw a text as a row of words that can be clicked.
-
-    Args:
-        text: the text. A [MASK] in it is drawn as a masked word.
-        masked_indices: the indices of the other words that are drawn as masked, counted from 0.
-        on_click: called with the index of the clicked word.
-    """
-    parts, end_of_previous = [], 0
+    """Draw a text as a row of words that can be clicked."""
+    words = []
     for index, (start, end) in enumerate(find_words(text)):
         word = text[start:end]
         is_masked = index in masked_indices or word == MASK
-        before = text[end_of_previous:start]
-        parts.append({"before": before, "word": word, "masked": is_masked, "punctuation": not word.isalnum()})
-        end_of_previous = end
-
-    def report_click() -> None:
-        index = st.session_state["words"].get("clicked")
-        if isinstance(index, int) and 0 <= index < len(parts):
-            on_click(index)
-
-    data = {"words": parts, "after": text[end_of_previous:]}
-    _mount(_component("words"), "words", data, on_clicked_change=report_click)
+        words.append({"start": start, "end": end, "masked": is_masked, "punctuation": not word.isalnum()})
+    _draw_clickable_words("words", "words", text, words, on_click)
 
 
 def draw_scored_words(
@@ -117,34 +93,32 @@ def draw_scored_words(
     """Draw a text whose words are shaded and underlined, and can be clicked.
 
     Args:
-        text: the text.
-        words: the words in text order, with `start` and `end` in the text, `strength` (0..1, how strongly the word is
-            shaded), `misfit` (whether it is underlined) and `title` (its tooltip, which a screen reader also reads).
-        chosen_index: the index of the chosen word; None if there is none.
-        on_click: called with the index of the clicked word.
+        words: for each word, "start" and "end", its "strength" from 0 to 1, whether it is a "misfit", and its "title".
     """
-    parts, end_of_previous = [], 0
-    for word in words:
-        start, end = word["start"], word["end"]
-        shown_fields = {name: word[name] for name in ("strength", "misfit", "title")}
-        parts.append({"before": text[end_of_previous:start], "word": text[start:end]} | shown_fields)
-        end_of_previous = end
+    _draw_clickable_words("writing", "writing-words", text, words, on_click, chosen=chosen_index)
+
+
+def _draw_clickable_words(
+    component: str, key: str, text: str, words: list[dict], on_click: Callable[[int], None], **data
+) -> None:
+    starts = [0, *(word["end"] for word in words)]  # where the text before each word, and after the last one, starts
+    parts = [
+        {"before": text[start : word["start"]], "word": text[word["start"] : word["end"]]}
+        | {name: value for name, value in word.items() if name not in ("start", "end")}
+        for start, word in zip(starts, words, strict=False)
+    ]
 
     def report_click() -> None:
-        index = st.session_state["writing-words"].get("clicked")
+        index = st.session_state[key].get("clicked")
         if isinstance(index, int) and 0 <= index < len(parts):
             on_click(index)
 
-    data = {"words": parts, "after": text[end_of_previous:], "chosen": chosen_index}
-    _mount(_component("writing"), "writing-words", data, on_clicked_change=report_click)
+    data |= {"words": parts, "after": text[starts[-1] :]}
+    _mount(_component(component), key, data, on_clicked_change=report_click)
 
 
 def draw_arcs(picture: dict) -> None:
-    """Draw attention as arcs over a sentence, with a menu that saves the drawing.
-
-    Args:
-        picture: the result of `bertlab_app.parts.preview.make_arcs`.
-    """
+    """Draw attention as arcs over a sentence, with a menu that saves the drawing."""
     texts = {word["x"]: word["text"] for word in picture["words"]}
     data = {end: [texts[arc[end]] for arc in picture["arcs"]] for end in ("from", "to")}
     data |= {name: [arc[name] for arc in picture["arcs"]] for name in ("head", "weight")}
@@ -161,13 +135,6 @@ def draw_plot(
     """Draw a Plotly figure.
 
     A changed figure is redrawn in place; `st.plotly_chart` would build a new chart and draw it twice.
-
-    Args:
-        key: the key of the chart, unique on its page.
-        figure: the figure as JSON, as `plotly.graph_objects.Figure.to_json` returns it.
-        on_click: called with the `customdata` of the point that the user clicks.
-        on_selection: called with the list of the `customdata` of all points that the user selects by a lasso, or of the
-            one that the user clicks.
     """
 
     def report_click() -> None:
@@ -190,13 +157,7 @@ def draw_plot(
 
 
 def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
-    """Draw the grid of attention heads on the page Head surgery.
-
-    Args:
-        data: the contents of the grid, with the keys that `static/heads.js` reads.
-        on_change: called after a click. Its argument is one line with all interventions, in the syntax of
-            `bertlab.abilities.surgery.syntax`.
-    """
+    """Draw the grid of attention heads on the page Head surgery."""
 
     def report_changes() -> None:
         line = st.session_state["heads-grid"].get("line")
@@ -210,17 +171,9 @@ def draw_head_grid(data: dict, on_change: Callable[[str], None]) -> None:
 def menu_for_saving(
     key: str, *, data: export.Columns | None = None, code: str = "", extra_columns: dict[str, str] | None = None
 ) -> Iterator[None]:
-    """Draw the enclosed block, and below it a menu that saves the block's Plotly chart or SVG, or copies `code`.
-
-    Args:
-        key: the key of the figure, unique on its page.
-        data: the columns of the CSV file, as `export.tidy` returns them. Default: the values that Plotly drew.
-        code: Python code that draws the figure; "" if there is none to copy.
-        extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
-            checkpoint and the texts of the latest request if there is `code`, otherwise no extra columns.
-    """
+    """Draw the enclosed block, and below it a menu that saves the block's Plotly chart or SVG, or copies `code`."""
     if extra_columns is None:
-        extra_columns = sessions.latest_request() if code else {}
+        extra_columns = st.session_state.get("figures.request", {}) if code else {}
     with st.container(key=f"figure-{key}", gap="xsmall"):
         yield
         page = st.session_state["url.page"] or "start"
@@ -230,11 +183,7 @@ def menu_for_saving(
 
 
 def scroll_to_answer(key: str) -> None:
-    """Scroll to the best answer of a long passage whenever the passage is drawn. Call this in the passage's container.
-
-    Args:
-        key: a key that is unique on the page.
-    """
+    """Scroll to the best answer of a long passage whenever it is drawn. Call this in the passage's container."""
     with st.container(key=f"scroll-{key}"):
         _mount(_component("scroll"), f"scroll-to-{key}")
 
@@ -246,22 +195,12 @@ def draw_link_button() -> None:
 
 
 def draw_html_button(make_html: Callable[[], str], name: str) -> None:
-    """Draw a button that saves a view as one offline HTML file.
-
-    Args:
-        make_html: returns the HTML of the file. It is called when the button is clicked.
-        name: the name of the file.
-    """
+    """Draw a button that saves a view as one offline HTML file."""
     st.download_button(t("download-html"), make_html, name, "text/html", on_click="ignore", icon=":material/download:")
 
 
 def draw_model_html_button(make_html: Callable[[], str], name: str) -> None:
-    """Draw a button that saves one HTML file, in which the model of a checkpoint computes predictions in the browser.
-
-    Args:
-        make_html: returns the HTML of the file. It is called when the button is clicked.
-        name: the name of the file.
-    """
+    """Draw a button that saves one HTML file in which the model of a checkpoint predicts in the browser."""
     st.download_button(
         t("download-live"), make_html, name, "text/html", on_click="ignore", icon=":material/deployed_code:",
         help=t("download-live-help"),
@@ -269,12 +208,7 @@ def draw_model_html_button(make_html: Callable[[], str], name: str) -> None:
 
 
 def set_cookie(name: str, value: str) -> None:
-    """Store a value in a cookie of the visitor's browser for a day.
-
-    Args:
-        name: the name of the cookie.
-        value: its value, letters and digits only.
-    """
+    """Store a value in a cookie of the visitor's browser for a day."""
     _mount(_component("cookie"), f"cookie-{name}", {"name": name, "value": value})
 
 
@@ -291,11 +225,6 @@ def rerun_on_classroom_change(shown_state: str, *, is_teacher: bool) -> None:
 
     The browser asks the server for changes by itself, without a run of the script. A student's browser first shows the
     text of a new step in the panel of the lesson, which is the enclosing fragment, and then runs the fragment.
-
-    Args:
-        shown_state: the state that the panel shows, as `ClassStore.describe` returns it.
-        is_teacher: whether the panel is the teacher's, which also changes with the number of guesses. A student's panel
-            changes only with the step or the phase.
     """
     # the first word of the state identifies the step and the phase, the second one counts students and guesses
     num_parts = 2 if is_teacher else 1
@@ -308,22 +237,13 @@ def rerun_on_classroom_change(shown_state: str, *, is_teacher: bool) -> None:
 
 @cache
 def _plotly_file() -> str:
-    """Make the server serve the folder of Plotly's script. Return the address of the script relative to the app."""
+    """Make the server serve the folder of Plotly's script."""
     folder = Path(plotly.__file__).parent / "package_data"
     return f"component/{declare_component('plotly', path=folder).name}/plotly.min.js"
 
 
 def _mount(component: Callable, key: str, data: dict | bytes | None = None, **options) -> None:
-    """Draw a component with a stamp on its data, by which `static/newest.js` ignores data that arrive too late.
-
-    Data that have not changed keep their stamp, so that Streamlit need not send them again.
-
-    Args:
-        component: the result of `_component` or `_view`.
-        key: the key of the component, unique on its page.
-        data: the data of the component: what JSON can represent, or bytes; None if it needs no data.
-        options: further arguments of the component, such as callbacks.
-    """
+    """Draw a component with a stamp on its data, by which `static/newest.js` ignores data that arrive too late."""
     if data is not None:
         stamps = st.session_state.setdefault("components.stamps", {})
         fingerprint = hash(data if isinstance(data, bytes) else json.dumps(data))
@@ -341,12 +261,7 @@ def _mount(component: Callable, key: str, data: dict | bytes | None = None, **op
 
 @cache
 def _component(name: str, *, isolate_styles: bool = True):
-    """Register a component of `static/`.
-
-    Args:
-        name: the name of the component's files without their suffixes.
-        isolate_styles: whether the browser keeps the style sheets of the page and of the component apart.
-    """
+    """Register a component of `static/`."""
     css, js = ((STATIC / f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
     html, js = f'<div class="{name}"></div>', _ignore_late_data(js)
     return st.components.v2.component(f"bertlab_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)

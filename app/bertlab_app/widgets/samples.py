@@ -70,7 +70,15 @@ def _format_tagging(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
 
 def _format_questions(spec: TaskSpec, labels: Sequence[str], texts: dict) -> str:
     """Format a passage and questions about it in the JSON format of SQuAD."""
-    return _format_squad(texts["passage"], texts["questions"])
+    context = texts["passage"]
+    questions = [
+        {"id": str(number), "question": question,
+         "answers": [{"text": answer, "answer_start": context.index(answer)}] if answer else []}
+        for number, (question, answer) in enumerate(texts["questions"], 1)
+    ]  # fmt: skip
+    return json.dumps(
+        {"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}, ensure_ascii=False, indent=1
+    )
 
 
 # task type -> the function that formats its sample rows; for other task types, `_format_classification` does
@@ -97,14 +105,3 @@ def _make_tags(entity_types: Sequence[str], labels: Sequence[str]) -> list[str]:
         tags.append(tag if tag in labels else outside)
         previous = entity_type
     return tags
-
-
-def _format_squad(context: str, questions_and_answers: Sequence[tuple[str, str]]) -> str:
-    questions = [
-        {"id": str(number), "question": question,
-         "answers": [{"text": answer, "answer_start": context.index(answer)}] if answer else []}
-        for number, (question, answer) in enumerate(questions_and_answers, 1)
-    ]  # fmt: skip
-    return json.dumps(
-        {"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}, ensure_ascii=False, indent=1
-    )

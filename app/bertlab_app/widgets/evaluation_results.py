@@ -8,15 +8,16 @@ from functools import partial
 
 import streamlit as st
 
-from bertlab.tasks.error_analysis import ErrorAnalysis, ScoredRow
+from bertlab.tasks.error_analysis import ErrorAnalysis
 from bertlab.tasks.task_flags import get_finetune_type
 from bertlab.views import evaluation
 from bertlab.views.numbers import SignedNumber
 from bertlab.views.passage import escape_html
-from bertlab_app import calls, display, fields, frame, plots, result_sentences, selection
-from bertlab_app.data import cached_results, sessions
+from bertlab_app import calls
+from bertlab_app.data import sessions
 from bertlab_app.i18n import error_text, language, t
-from bertlab_app.parts.batch import encode_csv
+from bertlab_app.widgets import display, fields, frame, plots, selection, sentences
+from bertlab_app.widgets.batch import encode_csv
 
 MAX_EXAMPLES = 20  # how many of the hardest rows are listed
 MAX_INVALID_ROWS = 20  # how many invalid rows are listed
@@ -52,7 +53,6 @@ def describe_coverage(analysis: ErrorAnalysis) -> str:
 
 
 def _show_invalid_rows(errors: Sequence[str]) -> None:
-    """Show the error of the first invalid row in a note, and the errors of further rows in a list below it."""
     count = len(errors)
     if count == 1:
         frame.note(t("evaluation-invalid-row", first=errors[0]))
@@ -65,24 +65,19 @@ def _show_invalid_rows(errors: Sequence[str]) -> None:
 
 
 def list_explanation_keys(metrics: Collection[str]) -> list[str]:
-    """Return the keys of the explanations of these metrics, without repetition."""
     explanations = EXPLANATIONS | ({"f1": "f1"} if "exact_match" in metrics else {})
     return list(dict.fromkeys(explanations[name] for name in metrics if name in explanations))
 
 
 def draw_chart(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the chart that fits the task type.
-
-    Returns:
-        The indices of the rows that the user selected in the chart; None for all rows.
-    """
+    """Draw the chart that fits the task type."""
     if analysis.result.confusion:
         return _draw_confusion_matrix(checkpoint, analysis)
     return (_draw_groups if analysis.result.groups else _draw_values)(checkpoint, analysis)
 
 
 def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the confusion matrix, with a field to choose a cell. Return the indices of the rows in that cell."""
+    """Draw the confusion matrix, with a field to choose a cell."""
     confusion = analysis.result.confusion
     st.subheader(t("evaluation-confusion"), anchor=False)
     st.caption(t("evaluation-confusion-lead" if confusion.counts_rows else "evaluation-confusion-entities-lead"))
@@ -98,11 +93,6 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
     chosen_cell = tuple(map(int, chosen_option.split("."))) if chosen_option else None
 
-    def toggle_cell(cell: list) -> None:
-        """Choose the clicked cell or, if it is chosen already, no cell."""
-        if (option := f"{cell[0]}.{cell[1]}") in options:
-            st.session_state["cell"] = "" if option == chosen_option else option
-
     labels = range(len(confusion.names))
     cells = [(label, prediction) for label in labels for prediction in labels]
     data = {
@@ -114,18 +104,19 @@ def _draw_confusion_matrix(checkpoint: sessions.CheckpointKey, analysis: calls.E
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         matrix = analysis.field("confusion")
         plots.draw(
-            "confusion",
-            evaluation.confusion_map,
-            matrix,
-            chosen_cell,
-            on_click=toggle_cell,
-            **file_options,
-            lang=language(),
-        )
+            "confusion", evaluation.confusion_map, matrix, chosen_cell, **file_options, lang=language(),
+            on_click=lambda cell: _toggle(f"{cell[0]}.{cell[1]}", options, chosen_option),
+        )  # fmt: skip
         names = [name or t("evaluation-nothing") for name in confusion.names]
-        display.sentence(result_sentences.confusion(names, confusion.counts_GP))
+        display.sentence(sentences.confusion(names, confusion.counts_GP))
         display.explain("confusion", "label_probability")
     return confusion.cells[chosen_cell] if chosen_cell else None
+
+
+def _toggle(option: str, options: Collection[str], chosen_option: str) -> None:
+    """Choose the clicked option or, if it is chosen already, none."""
+    if option in options:
+        st.session_state["cell"] = "" if option == chosen_option else option
 
 
 def _make_origin_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis) -> dict[str, str]:
@@ -134,7 +125,7 @@ def _make_origin_columns(checkpoint: sessions.CheckpointKey, analysis: ErrorAnal
 
 
 def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the metrics of each group of questions. Return the indices of the rows in the group that the user chose."""
+    """Draw the metrics of each group of questions."""
     st.subheader(t("evaluation-groups"), anchor=False)
     criteria = {name: t(f"evaluation-group-by-{name}") for name in analysis.result.groups}
     criterion = fields.choice(st.segmented_control, t("evaluation-group-by"), criteria, "by", required=True)
@@ -144,10 +135,6 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     options |= {str(index): group.name or t("figure-other") for index, group in enumerate(groups)}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle_group(customdata: list) -> None:
-        """Choose the clicked group or, if it is chosen already, no group."""
-        st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
-
     data = {
         "group": [group.name for group in groups], "rows": [len(group.rows) for group in groups],
         "f1": [group.f1 for group in groups], "exact_match": [group.exact_match for group in groups],
@@ -155,14 +142,17 @@ def _draw_groups(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     with chart_container:
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, analysis.result)}
         bars = analysis.field("groups")[criterion]
-        plots.draw("groups", evaluation.group_bars, bars, on_click=toggle_group, **file_options, lang=language())
-        display.sentence(result_sentences.groups(groups, t("figure-other")))
+        plots.draw(
+            "groups", evaluation.group_bars, bars, **file_options, lang=language(),
+            on_click=lambda data: _toggle(str(data[0]), options, chosen_option),
+        )  # fmt: skip
+        display.sentence(sentences.groups(groups, t("figure-other")))
         display.explain("label_probability")
     return groups[int(chosen_option)].rows if chosen_option else None
 
 
 def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression) -> Sequence[int] | None:
-    """Draw the labels and predictions of a regression. Return a list with the index of the row that the user chose."""
+    """Draw the labels and predictions of a regression."""
     result = analysis.result
     st.subheader(t("evaluation-values"), anchor=False)
     st.caption(t("evaluation-values-lead"))
@@ -172,10 +162,6 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     options |= {str(index): f"{row.id}: {row.gold} → {row.prediction}" for index, row in rows.items()}
     chosen_option = fields.choice(st.selectbox, t("evaluation-show"), options, "cell")
 
-    def toggle_row(customdata: list) -> None:
-        """Choose the clicked row or, if it is chosen already, no row."""
-        st.session_state["cell"] = "" if str(customdata[0]) == chosen_option else str(customdata[0])
-
     data = {
         "id": [row.id for row in result.rows], "text": [" | ".join(row.texts) for row in result.rows],
         "label": [row.values[0] for row in result.rows], "prediction": [row.values[1] for row in result.rows],
@@ -183,25 +169,15 @@ def _draw_values(checkpoint: sessions.CheckpointKey, analysis: calls.Expression)
     with chart_container:
         file_options = {"data": data, "extra_columns": _make_origin_columns(checkpoint, result)}
         plots.draw(
-            "values",
-            evaluation.value_scatter,
-            analysis.field("rows"),
-            on_click=toggle_row,
-            **file_options,
-            lang=language(),
-        )
-        display.sentence(result_sentences.errors(result.rows))
+            "values", evaluation.value_scatter, analysis.field("rows"), **file_options, lang=language(),
+            on_click=lambda data: _toggle(str(data[0]), options, chosen_option),
+        )  # fmt: skip
+        display.sentence(sentences.errors(result.rows))
     return [int(chosen_option)] if chosen_option else None
 
 
 def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, selected: Sequence[int] | None) -> None:
-    """List the hardest of the selected rows, each with a button that opens it in Attention, and offer a CSV file.
-
-    Args:
-        checkpoint: the checkpoint that was evaluated.
-        analysis: the result of the evaluation.
-        selected: the result of `draw_chart`.
-    """
+    """List the hardest of the selected rows, each with a button that opens it in Attention, and offer a CSV file."""
     hardest = analysis.sort_by_difficulty(selected)
     st.subheader(t("evaluation-hardest" if selected is None else "evaluation-selected"), anchor=False)
     id = "evaluation-hardest-count" if len(hardest) > MAX_EXAMPLES else "evaluation-hardest-count-all"
@@ -218,7 +194,9 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
             left.html(evaluation.row_html(row, names, separator))
             tooltip = t("open-in-attention")
             if right.button(t("attention"), key=f"open-{index}", icon=":material/hub:", help=tooltip):
-                _open_attention_page(checkpoint, analysis.spec.kind, row, separator)
+                task_type = get_finetune_type(analysis.spec.kind)
+                predict = partial(calls.compute, checkpoint, task_type.command)
+                selection.open_attention_page(checkpoint, *task_type.choose_attention_texts(row, separator, predict))
     origin_columns = _make_origin_columns(checkpoint, analysis)
     hardest_rows = [analysis.rows[index] for index in hardest]
     st.download_button(
@@ -226,10 +204,3 @@ def list_examples(checkpoint: sessions.CheckpointKey, analysis: ErrorAnalysis, s
         lambda: encode_csv(row | origin_columns for row in evaluation.table(hardest_rows, separator)),
         "evaluation.csv", "text/csv", on_click="ignore", icon=":material/download:",
     )  # fmt: skip
-
-
-def _open_attention_page(checkpoint: sessions.CheckpointKey, kind: str, row: ScoredRow, separator: str) -> None:
-    """Open the texts of a scored row on the Attention page."""
-    task_type = get_finetune_type(kind)
-    predict = partial(cached_results.compute, checkpoint, task_type.command)
-    selection.open_attention_page(checkpoint, *task_type.choose_attention_texts(row, separator, predict))

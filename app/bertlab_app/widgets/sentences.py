@@ -3,8 +3,8 @@
 Each function is named after a figure. It takes the result that the figure draws, and returns the id and the parameters
 of a message, which `display.sentence` shows. Layers and heads are counted from 0, as in the figures.
 
-Shape legend: L layers, M layers of the second of two compared models, N heads, T tokens, H hidden size, P distances
-between positions, U units (the tokens or words that `explore.compare` compares).
+Shape legend: L layers, M layers of the second of two compared models, N heads, T tokens, W words, H hidden size,
+P distances between positions or predictions, U units (the tokens or words that are compared), S snapshots, G labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,21 @@ from bertlab.abilities.compare.compute import Comparison
 from bertlab.abilities.next_sentence.laboratory import RankedSentence
 from bertlab.abilities.pretraining_example.results import PretrainingExample
 from bertlab.abilities.results import HeadEffects, InputMap, Lens, PredictionChange, SpanXray, WordEffects
+from bertlab.abilities.timeline.compute import Timeline
 from bertlab.abilities.wordpiece.positions import PositionSimilarity
 from bertlab.abilities.writing.corrections import Correction
 from bertlab.abilities.writing.surprise import TextSurprise
 from bertlab.abilities.writing.type_ahead import TypeAhead
+from bertlab.tasks.error_analysis import QuestionGroup, ScoredRow
 from bertlab.tasks.masked_lm import Candidate
 from bertlab.tasks.span.answer import Answers
 from bertlab.tasks.tag_prediction import Tags
 from bertlab.views.benchmarks import TaskResult
+from bertlab.views.curves import METRICS, smooth
+from bertlab.views.export import Columns
 from bertlab.views.numbers import SignedNumber, percent
 
+MIN_DECIMAL = 0.01  # values with a smaller magnitude, such as learning rates, are written with a power of ten
 FAR_DISTANCE = 10  # in positions; the similarity at this distance is compared with that of neighbouring positions
 TOP_RANK = 5  # the largest rank of a true token that counts as near the top
 MIN_CHANGE = 0.001  # smaller changes of a probability are invisible in percent with one decimal
@@ -40,10 +45,8 @@ class Quote(str):
 class Sentence:
     """A sentence about a figure."""
 
-    id: str
-    """The id of the message."""
-    values: Mapping[str, object]
-    """The parameters of the message."""
+    id: str  # the id of the message
+    values: Mapping[str, object]  # the parameters of the message
 
 
 def make_sentence(id: str, **values: object) -> Sentence:
@@ -146,12 +149,7 @@ def lens_at(lens: Lens, position: int) -> Sentence:
 
 
 def head_effects(effects: HeadEffects, label: str) -> Sentence:
-    """Name the head that helps a prediction most, and the one that hurts it most.
-
-    Args:
-        effects: the effects.
-        label: the name of the prediction in the language of the interface.
-    """
+    """Name the head that helps a prediction most, and the one that hurts it most."""
     effects_LN = effects.effects_LN
     extremes = (effects_LN.argmin(), effects_LN.argmax())
     indices = [np.unravel_index(int(flat_index), effects_LN.shape) for flat_index in extremes]
@@ -197,11 +195,7 @@ def predictions(example: PretrainingExample) -> Sentence | None:
 
 
 def results(rows: Sequence[TaskResult]) -> Sentence | None:
-    """Compare our best result with the best published one, or name the best published one.
-
-    Args:
-        rows: (system, split, result in percent); our own results have the split "validation".
-    """
+    """Compare our best result with the best published one, or name the best published one."""
     published_rows = [row for row in rows if row[1] != "validation"]
     own_rows = [row for row in rows if row[1] == "validation"]
     if not published_rows:
@@ -259,12 +253,7 @@ def changed_tokens(comparison: Comparison, index: int) -> Sentence:
 
 
 def parts(parts: Mapping[str, float], name: str) -> Sentence:
-    """Give the largest part of a total, such as the memory of a model, and its share.
-
-    Args:
-        parts: {part: amount}.
-        name: the name of the largest part in the language of the interface.
-    """
+    """Give the largest part of a total, such as the memory of a model, and its share."""
     return make_sentence("parts", part=Quote(name), share=percent(max(parts.values()) / (sum(parts.values()) or 1)))
 
 
@@ -292,12 +281,7 @@ def windows(span_xray: SpanXray) -> Sentence | None:
 
 
 def prediction_change(change: PredictionChange, names: Mapping[str, str]) -> Sentence:
-    """Name the outcome whose probability changes most.
-
-    Args:
-        change: the effect of interventions.
-        names: {label: its name in the language of the interface}, for labels that have one.
-    """
+    """Name the outcome whose probability changes most."""
     outcome = max(change.outcomes, key=lambda outcome: abs(outcome.after - outcome.before))
     difference = outcome.after - outcome.before
     if abs(difference) < MIN_CHANGE:
@@ -307,13 +291,7 @@ def prediction_change(change: PredictionChange, names: Mapping[str, str]) -> Sen
 
 
 def surprise(surprise: TextSurprise, misfits: int, threshold: float) -> Sentence:
-    """Name the most surprising word, and give the mean, the sum and the pseudo-perplexity.
-
-    Args:
-        surprise: the surprise of every word.
-        misfits: how many words have a surprise above the threshold.
-        threshold: the threshold in nats.
-    """
+    """Name the most surprising word, and give the mean, the sum and the pseudo-perplexity."""
     word = max(surprise.words, key=lambda word: word.surprise)
     return make_sentence(
         "surprise", word=Quote(word.text), most=word.surprise, misfits=misfits, threshold=threshold,
@@ -330,14 +308,107 @@ def type_ahead(proposals: TypeAhead) -> Sentence | None:
 
 
 def corrections(suggestions: Sequence[Correction], margin: float) -> Sentence:
-    """Count the suggested corrections of a text, and name the one with the largest gain.
-
-    Args:
-        suggestions: the suggested corrections.
-        margin: the gain in nats that every suggestion exceeds.
-    """
+    """Count the suggested corrections of a text, and name the one with the largest gain."""
     if not suggestions:
         return make_sentence("corrections-none", margin=margin)
     best = max(suggestions, key=lambda correction: correction.gain)
     values = {"original": Quote(best.original), "replacement": Quote(best.replacement), "gain": best.gain}
     return make_sentence("corrections", count=len(suggestions), margin=margin, **values)
+
+
+def curve(points: Columns, metric: str, name: str) -> Sentence | None:
+    """Name the run whose curve reaches the best value, and say where this curve ends.
+
+    The best value is the lowest one of a loss or an error, and the highest one of any other metric. The sentence is
+    about the values on held-out text or, if no run has any, about the drawn curves of the training steps.
+    """
+    spec, curves = METRICS[metric], {}
+    split = "held-out" if "held-out" in points["split"] else "training"
+    for run, row_split, value in zip(points["run"], points["split"], points[metric], strict=True):
+        if row_split == split:
+            curves.setdefault(run, []).append(value)
+    if not curves:
+        return None
+    if split == "training" and spec.is_noisy:
+        split, curves = "smoothed", {run: smooth(values) for run, values in curves.items()}
+    choose_best = min if spec.is_lower_better else max
+    run = choose_best(curves, key=lambda run: choose_best(curves[run]))
+    best, last = (_format_value(value, spec.is_percent) for value in (choose_best(curves[run]), curves[run][-1]))
+    id, values = "curve-lowest" if spec.is_lower_better else "curve-highest", {"run": Quote(run), "value": best}
+    if best == last:
+        return make_sentence(f"{id}-at-end", metric=name, split=split, **values)
+    return make_sentence(id, metric=name, split=split, last=last, **values)
+
+
+def _format_value(value: float, is_percent: bool) -> str:
+    """Format a value of a curve; a small one, such as a learning rate, with a power of ten: 1e-4."""
+    if is_percent:
+        return percent(value)
+    if not 0 < abs(value) < MIN_DECIMAL:
+        return f"{SignedNumber(value):.4g}"
+    mantissa, exponent = f"{SignedNumber(value):.1e}".split("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent.replace('−', '-'))}"
+
+
+def timeline(timeline: Timeline) -> Sentence | None:
+    """Compare the first and the last snapshot: their predictions or, if they have none, their attention."""
+    steps = [snapshot.step for snapshot in timeline.snapshots]
+    ends = {"first": steps[0], "last": steps[-1]}
+    if timeline.tracks:
+        track = timeline.tracks[0]
+        values = {"word": Quote(track.words[0]), "count": len(timeline.tracks)}
+        probs_S = track.probs_SW[:, 0]
+        if len(steps) == 1:
+            return make_sentence("timeline-mask-one", **values, step=steps[0], share=percent(float(probs_S[0])))
+        is_best_S = probs_S >= track.probs_SW.max(1)
+        # the index of the first snapshot from which on `track.words[0]` is always the most probable word
+        first_index = len(steps) - int(np.argmin(is_best_S[::-1])) if not is_best_S.all() else 0
+        shares = {"low": percent(float(probs_S[0])), "high": percent(float(probs_S[-1]))}
+        return make_sentence("timeline-mask", **values, **ends, **shares, since=steps[first_index])
+    if len(steps) == 1:
+        return None
+    if timeline.follows is not None:
+        low, high = percent(timeline.follows[0]), percent(timeline.follows[-1])
+        return make_sentence("timeline-pair", **ends, low=low, high=high)
+    first_LNTT, last_LNTT = (timeline.probs[index].astype(np.float32) for index in (0, -1))
+    # the share of its attention that a token moves to other tokens, as a mean over the tokens
+    moved_share_LN = np.abs(last_LNTT - first_LNTT).sum(-1).mean(-1) / 2
+    layer, head = np.unravel_index(int(moved_share_LN.argmax()), moved_share_LN.shape)
+    return make_sentence(
+        "timeline-attention", **ends, head=f"{layer}.{head}", share=percent(float(moved_share_LN[layer, head]))
+    )
+
+
+def confusion(names: Sequence[str], counts_GP: np.ndarray) -> Sentence:
+    """Name the most frequent pair of a label and a wrong prediction."""
+    errors_GP = np.array(counts_GP).copy()
+    np.fill_diagonal(errors_GP, 0)
+    label, prediction = np.unravel_index(int(errors_GP.argmax()), errors_GP.shape)
+    count = int(errors_GP[label, prediction])
+    if not count:
+        return make_sentence("confusion-none")
+    return make_sentence("confusion", label=Quote(names[label]), prediction=Quote(names[prediction]), count=count)
+
+
+def groups(groups: Sequence[QuestionGroup], other_name: str) -> Sentence | None:
+    """Name the groups of questions with the highest and the lowest F1; None if there are no groups."""
+    if not groups:
+        return None
+    best, worst = (choose(groups, key=lambda group: group.f1) for choose in (max, min))
+    if round(best.f1, 1) == round(worst.f1, 1):
+        return make_sentence("groups-equal", groups=len(groups), value=f"{best.f1:.1f}%")
+    return make_sentence(
+        "groups", best=Quote(best.name or other_name), high=f"{best.f1:.1f}%", best_count=len(best.rows),
+        worst=Quote(worst.name or other_name), low=f"{worst.f1:.1f}%", worst_count=len(worst.rows),
+    )  # fmt: skip
+
+
+def errors(rows: Sequence[ScoredRow]) -> Sentence:
+    """Give the mean absolute error of a regression, and the row with the largest error."""
+    absolute_errors = [abs(label - prediction) for label, prediction in (row.values for row in rows)]
+    worst = int(np.argmax(absolute_errors))
+    label, prediction = (f"{SignedNumber(value):.2f}" for value in rows[worst].values)
+    if len(rows) == 1:
+        return make_sentence("errors-one", error=absolute_errors[0], label=label, prediction=prediction)
+    mean = float(np.mean(absolute_errors))
+    return make_sentence("errors", mean=mean, row=Quote(rows[worst].id), label=label, prediction=prediction)

@@ -6,47 +6,27 @@ from contextlib import suppress
 
 import streamlit as st
 
-import bertlab
+from bertlab.checkpoints.locate import find_shipped_checkpoints
 from bertlab.config.config import ModelConfig
 from bertlab.config.errors import BertlabError, CheckpointError
-from bertlab.config.languages import (
-    DEFAULT,
-    find_example_task,
-    languages,
-    list_message_ids,
-    rank_shipped_checkpoints,
-)
+from bertlab.config.languages import DEFAULT, find_example_task, languages, list_message_ids, rank_shipped_checkpoints
 from bertlab.session import Session
 from bertlab.tasks.registry import list_types_for_command
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.text.unknown_tokens import is_mostly_unknown
 from bertlab.text.word_spans import detect_text_language
 from bertlab.views.passage import escape_html
-from bertlab_app import frame, url, view_state
+from bertlab_app import url, view_state
 from bertlab_app.data import sessions
 from bertlab_app.examples import Examples, read_examples
-from bertlab_app.frame import NoSuitableCheckpoint
 from bertlab_app.i18n import language, t
 from bertlab_app.registry import PAGES
+from bertlab_app.widgets import frame
+from bertlab_app.widgets.frame import NoSuitableCheckpoint
 
 
 def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
-    """Open the checkpoint of this page, and show its name and size in the sidebar.
-
-    The page shows a note in three cases: if the checkpoint chosen in the sidebar does not support the command, so that
-    another one replaces it; if the texts are in a different language from the one the checkpoint was trained on; and if
-    the app picks a checkpoint for the language of the texts, and none is shipped for the language of the interface.
-
-    Args:
-        command: the command whose prediction the page shows, such as "fill-mask", as in `bertlab.default_checkpoint`.
-        texts: the texts that the user typed. If the app picks the checkpoint, it picks one for the language of these
-            texts, which it detects by their script. If the texts contain no letters, it picks one for the language of
-            the interface.
-
-    Raises:
-        CheckpointError: the checkpoint cannot be opened; or the sidebar is set to `sessions.AUTO` and no shipped
-            checkpoint supports the command.
-    """
+    """Open the checkpoint of this page, and show its name and size in the sidebar."""
     checkpoint = select_checkpoint(command, texts)
     session = sessions.open_session(checkpoint)
     name = os.path.basename(session.name)
@@ -63,13 +43,8 @@ def open_checkpoint(command: str, *texts: str) -> sessions.CheckpointKey:
 
 
 def list_shipped(task_type: str) -> list[str]:
-    """List the shipped checkpoints for a task type, best first: those for the language of the interface come first.
-
-    Args:
-        task_type: as in `bertlab.config.languages.rank_shipped_checkpoints`, or "comparison": checkpoints to compare,
-            one of them before fine-tuning and the others after it.
-    """
-    shipped = bertlab.find_shipped_checkpoints()
+    """List the shipped checkpoints for a task type, best first: those for the language of the interface come first."""
+    shipped = find_shipped_checkpoints()
     return [name for name in rank_shipped_checkpoints(task_type, language()) if name in shipped]
 
 
@@ -96,13 +71,6 @@ def needs_pair(checkpoint: sessions.CheckpointKey, command: str) -> bool:
     """Whether the prediction of a command needs two texts.
 
     It needs two if the command reads only text pairs, or if the checkpoint was trained only on text pairs.
-
-    Args:
-        checkpoint: the checkpoint.
-        command: the command, such as "classify".
-
-    Raises:
-        CheckpointError: the checkpoint cannot be opened.
     """
     if any(task_type.reads_only_pairs for task_type in list_types_for_command(command)):
         return True
@@ -115,14 +83,6 @@ def describe_size(config: ModelConfig) -> str:
 
 
 def open_attention_page(checkpoint: sessions.CheckpointKey, first: str, second: str = "", **settings) -> None:
-    """Go to the attention page with a checkpoint and texts.
-
-    Args:
-        checkpoint: the checkpoint.
-        first: the text.
-        second: the second text; "" if there is no second text.
-        settings: settings of the canvas view that differ from `view_state.DEFAULTS`.
-    """
     values = {"a": first, "b": second, "checkpoint": sessions.loadable_name(checkpoint), "look": "heads"}
     for name, value in values.items():
         url.store(name, value)
@@ -147,10 +107,6 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
     """Select the checkpoint chosen in the sidebar if it supports the command, else the most suitable shipped one.
 
     If the chosen checkpoint does not support the command and no shipped one is suitable, the chosen one is returned.
-
-    Raises:
-        CheckpointError: the chosen checkpoint cannot be opened; or the sidebar is set to `sessions.AUTO` and no shipped
-            checkpoint supports the command.
     """
     code = detect_text_language(texts) or language()
     chosen_name = st.session_state.get("opened", sessions.AUTO)
@@ -169,7 +125,7 @@ def select_checkpoint(command: str, texts: Sequence[str] = ()) -> sessions.Check
         if task is None:
             raise
         pretrained = "strongest"  # if no checkpoint is installed: the default of `bertlab finetune --from`
-        if bertlab.find_shipped_checkpoints():
+        if find_shipped_checkpoints():
             pretrained = os.path.basename(sessions.select_checkpoint("fill-mask", code).source)
         raise NoSuitableCheckpoint(f"bertlab finetune {task} --from {pretrained} --out runs/{task}") from error
 
@@ -178,12 +134,6 @@ def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts:
     """Show a note if the texts are in a different language from the one the checkpoint was trained on.
 
     Otherwise, show a note if most of their tokens are unknown to the checkpoint, as emoji and old Hangul often are.
-
-    Args:
-        checkpoint: the checkpoint that reads the texts.
-        command: the command whose prediction the page shows. If no shipped checkpoint for this command was
-            trained on the language of the texts, the note says this too.
-        texts: the texts.
     """
     session = sessions.open_session(checkpoint)
     note_language_by_tokenizer(session.name, session.tokenizer, session.language, command, texts)
@@ -192,15 +142,7 @@ def note_other_language(checkpoint: sessions.CheckpointKey, command: str, texts:
 def note_language_by_tokenizer(
     name: str, tokenizer: Tokenizer, model_language: str, command: str, texts: Sequence[str]
 ) -> None:
-    """Show the note of `note_other_language` for a checkpoint or a training run of which only the tokenizer is read.
-
-    Args:
-        name: the name or path of the checkpoint or run.
-        tokenizer: its tokenizer.
-        model_language: the code of the language that it was trained on.
-        command: as in `note_other_language`.
-        texts: the texts; empty ones are ignored.
-    """
+    """Show the note of `note_other_language` for a checkpoint or a training run of which only the tokenizer is read."""
     tokens = tokenizer.tokens([id for ids in tokenizer.encode_ids([*filter(None, texts)]) for id in ids])
     if not tokens:
         return

@@ -1,36 +1,39 @@
 """Explanations of the values on a page, sentences about the figures of the page, and small tables."""
 
 import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
 from bertlab.views.passage import escape_html
-from bertlab_app.explanations import NUMBERS
 from bertlab_app.i18n import t
-from bertlab_app.sentences import Quote, Sentence
+from bertlab_app.widgets.sentences import Quote, Sentence
+
+
+@dataclass(frozen=True)
+class Number:
+    """The formula (in KaTeX) and the source of a value that the app shows."""
+
+    formula: str
+    source: str
+    link: str  # the URL of the source
+
+
+_TABLE = tomllib.loads(Path(__file__).parents[1].joinpath("explanations.toml").read_text(encoding="utf-8"))
+NUMBERS = {key: Number(**row) for key, row in _TABLE.items()}
 
 
 def explain(*keys: str) -> None:
-    """Show the names of some values of the page. A click on a name opens its formula, explanation and source.
-
-    Args:
-        keys: keys of `bertlab_app.explanations.NUMBERS`, in the order in which their names are shown.
-
-    Raises:
-        LookupError: a key is not in `NUMBERS`, or has no message.
-    """
+    """Show the names of some values of the page. A click on a name opens its formula, explanation and source."""
     with st.container(horizontal=True, gap="small"):
         for key in keys:
-            _draw_explanation(key)
-
-
-def _draw_explanation(key: str) -> None:
-    """Draw the name of a value. A click opens its explanation."""
-    with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
-        number = NUMBERS[key]
-        source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"
-        # This is one element instead of three, because a page sends up to ten explanations with every change.
-        st.markdown("\n\n".join((f"$$\n{number.formula}\n$$", t(f"number-{key}-explanation"), source)))
+            with st.popover(t(f"number-{key}"), icon=":material/function:", type="tertiary"):
+                number = NUMBERS[key]
+                source = f":gray[:small[{t('number-source')}: [{number.source}]({number.link})]]"
+                # This is one element instead of three, because a page sends up to ten explanations with every change.
+                st.markdown("\n\n".join((f"$$\n{number.formula}\n$$", t(f"number-{key}-explanation"), source)))
 
 
 def sentence(content: Sentence | None) -> None:
@@ -51,14 +54,7 @@ def format_or_dash(number: float | None, spec: str) -> str:
 
 
 def table(columns: dict[str, list[str]]) -> None:
-    """Draw a small table that does not scroll. On a narrow screen each row becomes a block below its first cell.
-
-    Args:
-        columns: {name of a column: its cells}. The cells of the first column are the headings of the rows.
-
-    Raises:
-        ValueError: the columns have different numbers of cells.
-    """
+    """Draw a small table that does not scroll. On a narrow screen each row becomes a block below its first cell."""
     names = [_make_breakable(name) for name in columns]
     rows = [[_make_breakable(text) for text in row] for row in zip(*columns.values(), strict=True)]
     header = "".join(f'<th scope="col">{name}</th>' for name in names)
@@ -75,3 +71,8 @@ def table(columns: dict[str, list[str]]) -> None:
 def _make_breakable(text: str) -> str:
     """Escape a text, and allow line breaks after the "/" of a path and the "_" of a name."""
     return re.sub(r"(?<=\w[/_])(?=\w\w)", "<wbr>", escape_html(text))
+
+
+def escape_markdown(text: str) -> str:
+    """Escape the characters that have a meaning in Markdown, for the label of a button."""
+    return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>()#+-.!|~$:" else letter for letter in text)

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from bertlab_app import calls, frame
+from bertlab_app import calls
 from bertlab_app.data import sessions
 from bertlab_app.i18n import t
+from bertlab_app.widgets import frame
 
 MAX_ANSWERS = 10  # how many candidate answers the pages about questions compute at most
 
@@ -12,19 +13,7 @@ MAX_ANSWERS = 10  # how many candidate answers the pages about questions compute
 def call_xray(
     checkpoint: sessions.CheckpointKey, question: str, text: str
 ) -> tuple[calls.Expression, calls.Expression]:
-    """Find the answers to a question, and the prediction for every window of the passage.
-
-    Args:
-        checkpoint: the checkpoint.
-        question: the question.
-        text: the passage.
-
-    Returns:
-        The passage, and the result of `Session.xray`, as two expressions with the Python code of each.
-
-    Raises:
-        BertlabError: any error that `Session.xray` raises.
-    """
+    """Find the answers to a question, and the prediction for every window of the passage."""
     with st.spinner(t("answer-reading")):
         bar = frame.progress_bar(st.empty(), "answer-progress")
         passage = calls.assign("passage", text)

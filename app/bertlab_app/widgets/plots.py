@@ -6,8 +6,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bertlab.views import export
-from bertlab_app import calls, components
+from bertlab_app import calls
 from bertlab_app.data import sessions
+from bertlab_app.widgets import components
 
 # The font of Streamlit, followed by fonts that contain Hangul. By default, Plotly would use a different font.
 FONT = "'Source Sans', 'Noto Sans KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
@@ -30,25 +31,6 @@ def draw(
 
     A menu below the figure saves it as SVG, PNG, CSV or an offline HTML file, or copies the Python code that draws it.
     The colour of the figure's text is set in `static/app.css`.
-
-    Args:
-        key: the key of the chart, unique on its page.
-        function: a function of the library that returns a figure.
-        arguments: its positional arguments. Pass a `calls.Expression` for a value that the copied Python code should
-            compute rather than contain.
-        data: the columns of the CSV file. Default: the values that Plotly drew.
-        extra_columns: {name: value} of columns that have the same value in every row of the CSV file. None: the
-            checkpoint and the texts of the latest request.
-        on_click: called with the `customdata` of the point that the user clicks.
-        on_selection: called with the list of the `customdata` of all points that the user selects by a lasso, or of the
-            one that the user clicks.
-        layout: changes to the layout of the figure.
-        is_shared: whether the figure is cached for all sessions; set it for a figure that takes long to make. The
-            cache key is the checkpoint and the copied code, so the figure and `data` must depend on nothing else.
-        options: the keyword arguments of the function.
-
-    Raises:
-        BertlabError: any error that the function raises.
     """
 
     call = calls.describe_call(function, *arguments, **options)
@@ -69,5 +51,5 @@ def draw(
 def _make_once(
     checkpoint: sessions.CheckpointKey | None, code: str, _make: Callable[[], tuple[str, export.Columns | None]]
 ) -> tuple[str, export.Columns | None]:
-    """Make a figure as JSON, and the columns of its CSV file. The result is cached."""
+    """Make a figure as JSON, and the columns of its CSV file."""
     return _make()

@@ -19,10 +19,11 @@ from bertlab.text.readers.encoding import make_printable
 from bertlab.text.readers.file_scan import MAX_BYTES, MAX_ROWS, FileScan, scan_file
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.readers.text_file import SECOND_TEXT_NAMES, TEXT_NAMES, choose_text_column, guess_column
-from bertlab_app import access, display, fields, frame, selection, url
+from bertlab_app import access, url
 from bertlab_app.classroom import roles
 from bertlab_app.data import file_jobs, labelled_rows, sessions
 from bertlab_app.i18n import language, t
+from bertlab_app.widgets import display, fields, frame, selection
 
 JOB = "job"  # the key under which the address contains the id of a job
 REFRESH_SECONDS = 2  # time between two updates of the panel while a job runs
@@ -47,10 +48,6 @@ def draw_panel(command: str, question: str = "") -> None:
     """Draw the panel. Visitors who may not start jobs see nothing.
 
     The app picks a checkpoint for the language of the file, which may differ from the language of the page's text.
-
-    Args:
-        command: "classify", "tag", "answer", "embed" or "next-sentence".
-        question: for "answer", the question of the page, which can be the question of every row.
     """
     if not may_start_jobs():
         return
@@ -69,16 +66,13 @@ def draw_panel(command: str, question: str = "") -> None:
 
 
 def _has_command(id: str, command: str) -> bool:
-    """Whether a job was started for a command. If there is no such job, show an error, and forget the id."""
+    """Whether a job was started for a command."""
     try:
         return file_jobs.find(id).job.command == command
     except DataError as error:
         url.store(JOB, "")
         frame.note(error.render(language()), "error")
         return False
-
-
-# -- a new job -------------------------------------------------------------------------------------------------
 
 
 def _draw_new_job(command: str, question: str) -> None:
@@ -115,7 +109,8 @@ def _draw_new_job(command: str, question: str) -> None:
     )  # fmt: skip
     running_job = file_jobs.find_running()
     if running_job:
-        frame.note(t("files-busy", title=running_job.job.title, page=t(_name_page(running_job.job.command))))
+        page = "sentences" if running_job.job.command == "embed" else running_job.job.command
+        frame.note(t("files-busy", title=running_job.job.title, page=t(page)))
     start_id = "files-start-embed" if command == "embed" else "files-start"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -126,11 +121,7 @@ def _draw_new_job(command: str, question: str) -> None:
 
 
 def _scan_upload(upload) -> FileScan:
-    """Scan an uploaded file; the result is stored in the session.
-
-    Raises:
-        DataError: the file cannot be read, or exceeds a limit.
-    """
+    """Scan an uploaded file; the result is stored in the session."""
     stored_scan = st.session_state.get("files.scan")
     if not stored_scan or stored_scan[0] != upload.file_id:
         if upload.size > MAX_BYTES:
@@ -142,7 +133,7 @@ def _scan_upload(upload) -> FileScan:
 
 
 def _draw_question_column(container, scan: FileScan, question: str) -> str:
-    """Let the user choose the column of the questions. Return its name; "" for the question on the page."""
+    """Let the user choose the column of the questions."""
     options = {"": t("files-question-of-page", question=question[:60])} | {name: name for name in scan.columns}
     guess = guess_column(scan.columns, QUESTION_NAMES) or ""
     options = {guess: options[guess]} | options
@@ -150,7 +141,7 @@ def _draw_question_column(container, scan: FileScan, question: str) -> str:
 
 
 def _draw_pair_column(container, scan: FileScan, checkpoint: sessions.CheckpointKey, command: str) -> str:
-    """Let the user choose the column of the second texts. Return its name; "" for none."""
+    """Let the user choose the column of the second texts."""
     task_types = list_types_for_command(command)
     if not task_types or "pair_column" not in task_types[0].column_flags or len(scan.columns) == 1:
         return ""
@@ -166,7 +157,7 @@ def _start_job(job: FileJob, upload) -> None:
 
 
 def _run_action(action) -> None:
-    """Run the action of a button if this visitor may use the panel. If it fails, the panel shows the error."""
+    """Run the action of a button if this visitor may use the panel."""
     try:
         if may_start_jobs():
             action()
@@ -174,12 +165,9 @@ def _run_action(action) -> None:
         st.session_state["files.error"] = error
 
 
-# -- one job ---------------------------------------------------------------------------------------------------
-
-
 @frame.show_errors()
 def _draw_job(id: str) -> None:
-    """Draw the current state of a job. When the job's process has ended, draw the whole page again."""
+    """Draw the current state of a job."""
     stored_job = file_jobs.find(id)
     job, state = stored_job.job, stored_job.state
     if stored_job.is_running != st.session_state.get("files.was_running", stored_job.is_running):
@@ -211,7 +199,6 @@ def _draw_job(id: str) -> None:
 
 
 def _name_checkpoint(job: FileJob) -> str:
-    """Return the name of the checkpoint of a job: the last part of its path."""
     return make_printable(os.path.basename(job.checkpoint))
 
 
@@ -248,7 +235,6 @@ def _draw_job_buttons(stored_job: file_jobs.StoredJob) -> None:
 
 
 def _delete_job(id: str) -> None:
-    """Delete a job, and remove its id from the address."""
     file_jobs.delete(id)
     url.store(JOB, "")
 
@@ -275,11 +261,7 @@ def _draw_results(stored_job: file_jobs.StoredJob) -> None:
     st.dataframe(results.select(order), hide_index=True, column_config=names)
 
 
-# -- all jobs --------------------------------------------------------------------------------------------------
-
-
 def _draw_job_list(command: str, open_id: str) -> None:
-    """List the stored jobs of a command. A click opens a job."""
     jobs = [stored_job for stored_job in file_jobs.list_jobs(command) if stored_job.id != open_id]
     if not jobs:
         return
@@ -287,17 +269,7 @@ def _draw_job_list(command: str, open_id: str) -> None:
     for stored_job in jobs[:MAX_LISTED]:
         status = "running" if stored_job.is_running else stored_job.state.status
         created = time.strftime("%Y-%m-%d %H:%M", time.localtime(stored_job.job.created))
-        line = f"{created} · {_escape_markdown(stored_job.job.title)} · {t(f'files-status-{status}')}"
+        line = f"{created} · {display.escape_markdown(stored_job.job.title)} · {t(f'files-status-{status}')}"
         st.button(
             line, type="tertiary", key=f"files-open-{stored_job.id}", on_click=url.store, args=(JOB, stored_job.id)
         )
-
-
-def _escape_markdown(text: str) -> str:
-    """Escape a text for the label of a button, which is Markdown."""
-    return "".join(f"\\{character}" if character in r"\`*_{}[]()#+-.!|~<>$:" else character for character in text)
-
-
-def _name_page(command: str) -> str:
-    """Return the name of the page that shows the predictions of a command."""
-    return "sentences" if command == "embed" else command

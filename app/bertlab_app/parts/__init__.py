@@ -1,1 +1,0 @@
-"""Components of single pages. Components that several pages share are in `bertlab_app` itself."""

@@ -1,0 +1,1 @@
+"""What several pages draw: fields, figures, sentences, panels and the frame of a page."""
