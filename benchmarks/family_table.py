@@ -47,10 +47,8 @@ and ELECTRA have narrower embeddings, so the numbers of parameters differ.
 class FamilySummary:
     """The values of a family in the table: the means over its seeds."""
 
-    family: str
-    """The family, a key of `FAMILY_TITLES`."""
-    seeds: int
-    """The number of pre-training runs."""
+    family: str  # the family, a key of `FAMILY_TITLES`
+    seeds: int  # the number of pre-training runs
     values: dict[str, tuple[float, float | None, int]]
     """Name of the value -> mean over the seeds, their standard deviation (None for one seed), number of seeds."""
 
@@ -59,22 +57,14 @@ class FamilySummary:
 class FamilyTable:
     """A table of runs with the same settings."""
 
-    settings: dict
-    """The settings that all rows have in common."""
-    hardware: str
-    """The machines."""
-    dates: tuple[str, str]
-    """The days of the first and the last run, as YYYY-MM-DD."""
-    families: tuple[FamilySummary, ...]
-    """The families."""
+    settings: dict  # the settings that all rows have in common
+    hardware: str  # the machines
+    dates: tuple[str, str]  # the days of the first and the last run, as YYYY-MM-DD
+    families: tuple[FamilySummary, ...]  # the families
 
 
 def summarise(groups: Sequence[Sequence[dict]]) -> list[FamilyTable]:
-    """Make a table of each group of rows with the same settings.
-
-    Args:
-        groups: valid rows of finished runs, see `families.select_rows`.
-    """
+    """Make a table of each group of rows with the same settings."""
     tables = []
     for rows in groups:
         if not rows:
@@ -88,10 +78,6 @@ def summarise(groups: Sequence[Sequence[dict]]) -> list[FamilyTable]:
 
 
 def _summarise_family(family: str, rows: Sequence[dict]) -> FamilySummary:
-    """Compute the means and the standard deviations of a family over its seeds.
-
-    The value "glue" is the mean of the GLUE tasks, for the seeds with which all of these tasks are finished.
-    """
     family_rows = [row for row in rows if row["family"] == family]
     pretraining = [row for row in family_rows if row["part"] == "pretraining"]
     values: dict[str, list[float]] = {}  # name of a value -> the values of the seeds
@@ -176,12 +162,10 @@ def _format_table(table: FamilyTable) -> list[str]:
 
 
 def _describe_validation(recipe: dict) -> str:
-    """Describe how many validation rows are used, if not all of them."""
     return f", evaluated on {recipe['validation_rows']:,} rows" if recipe["validation_rows"] else ""
 
 
 def _count_rows(settings: dict, name: str) -> int:
-    """Return the maximum number of training rows of a task."""
     return min(settings["tasks"][name]["rows"], settings["task_rows"] or 10**9)
 
 

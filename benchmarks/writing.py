@@ -62,14 +62,10 @@ class WritingBenchConfig(BenchOptions):
 class Row:
     """A sentence of the benchmark and the suggestions for it."""
 
-    original: str
-    """The sentence without an error."""
-    text: str
-    """The sentence that BERT reads, with or without an error."""
-    kind: str
-    """The kind of the error, one of `KINDS`; "" if there is none."""
-    corrections: tuple[Correction, ...] = ()
-    """All suggestions with a gain above 0."""
+    original: str  # the sentence without an error
+    text: str  # the sentence that BERT reads, with or without an error
+    kind: str  # the kind of the error, one of `KINDS`; "" if there is none
+    corrections: tuple[Correction, ...] = ()  # all suggestions with a gain above 0
 
     def count(self, margin: float) -> tuple[int, int]:
         """Count the suggestions with a gain above a margin, and how many of these restore the sentence."""
@@ -79,12 +75,7 @@ class Row:
 
 
 def make_rows(sentences: list[str], seed: int) -> list[Row]:
-    """Insert one error in half of the sentences, taking the kinds of errors in turn.
-
-    Args:
-        sentences: the sentences. A sentence stays unchanged if the kind of error that is chosen for it cannot be made.
-        seed: the seed of the errors.
-    """
+    """Insert one error in half of the sentences, taking the kinds of errors in turn."""
     rng, rows = random.Random(seed), []
     for index, sentence in enumerate(sentences):
         # the second and the third of every four sentences get an error; the kind changes after every four sentences
@@ -121,9 +112,6 @@ def read_sentences(config: WritingBenchConfig, language: str) -> list[str]:
 
     Only sentences of `MIN_WORDS` to `MAX_WORDS` words that end with a period and use the script of the language are
     chosen.
-
-    Raises:
-        DataError: there are too few sentences.
     """
     rng = random.Random(config.seed)
     if config.data is None:
@@ -179,7 +167,6 @@ def run(config: WritingBenchConfig) -> None:
 
 
 def _compute_false_alarm_percent(rows: list[Row], margin: float) -> float:
-    """Compute how many percent of the sentences without an error have a suggestion with a gain above the margin."""
     rows_without_error = [row for row in rows if not row.kind]
     num_false_alarms = sum(row.count(margin)[0] > 0 for row in rows_without_error)
     return round(100 * num_false_alarms / max(len(rows_without_error), 1), 1)

@@ -1,4 +1,4 @@
-"""Make the README's animation, assets/tour.webp, from the running app: `python scripts/make_tour.py`.
+"""Make the README's animation, assets/tour.webp, from the running app: `python -m scripts.make_tour`.
 
 The animation points at words on the attention page, follows one head, switches heads off on the head-surgery page, and
 plays a training run in the time machine.
@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from benchmarks.app_process import run_app
-from benchmarks.chromium import launch_chromium
+from benchmarks.browser import open_browser
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "assets" / "tour.webp"
@@ -129,14 +129,12 @@ def save_animation(frames: list[Frame], out: Path) -> int:
 
 
 def main() -> None:
-    with run_app() as address, sync_playwright() as playwright:
-        browser = launch_chromium(playwright)
+    with run_app() as address, open_browser() as browser:
         frames: list[Frame] = []
         for scene in (show_attention, show_head_surgery, show_time_machine):
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
             frames += scene(page, address)
             page.close()
-        browser.close()
     size = save_animation(frames, OUT)
     print(f"{OUT.relative_to(ROOT)}: {len(frames)} frames, {size / 1e6:.2f} MB")
 

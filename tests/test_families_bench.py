@@ -108,8 +108,9 @@ def test_a_row_that_was_half_written_is_dropped(tmp_path):
 
 
 def test_families_differ_only_in_what_their_papers_change(corpus, tmp_path):
-    settings = FamiliesBenchConfig().settings
-    configs = {name: make_pretraining_config(settings, name, 7, tmp_path, corpus, corpus) for name in NAMES}
+    configs = {
+        name: make_pretraining_config(FamiliesBenchConfig(), name, 7, tmp_path, corpus, corpus) for name in NAMES
+    }
     differing = {
         field
         for field in vars(configs["bert"])

@@ -56,7 +56,7 @@ def printed(cell) -> str:
 @each_lesson
 def test_the_notebooks_are_built_from_the_source(source, language):
     cells = lessons.read_lesson(source)
-    advice = f"run scripts/build_lessons.py {source.stem[:2]}"
+    advice = f"run scripts.build_lessons {source.stem[:2]}"
     assert sources(stored(source, language)) == sources(lessons.make_lesson(cells, language, source.stem)), advice
     solutions = lessons.make_solutions(cells, language, source.stem)
     assert sources(stored(source, language, "solutions")) == sources(solutions), advice
@@ -67,7 +67,7 @@ def test_the_list_names_every_lesson():
         (lessons.NOTEBOOKS / "lessons.ipynb", lessons.make_list()),
         (lessons.FORMER_FIRST_LESSON, lessons.make_redirect()),
     ):
-        assert sources(nbformat.read(path, as_version=4)) == sources(made), "run scripts/build_lessons.py"
+        assert sources(nbformat.read(path, as_version=4)) == sources(made), "run scripts.build_lessons"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem[:2])
