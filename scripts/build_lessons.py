@@ -89,10 +89,7 @@ def _picture_widget(page, notebook, output) -> bytes:
 
 
 def cover_results(notebook: nbformat.NotebookNode) -> None:
-    """Put a line before the output of each cell whose result the reader should predict.
-
-    JupyterLab shows the first line of a folded output; without this line, it would show the result.
-    """
+    """Put a line before each result that the reader should predict: JupyterLab shows the first line of a folded one."""
     line = COVER_LINES[notebook.metadata.lesson.language]
     for cell in notebook.cells:
         if "predict" in cell.metadata.get("tags", []):
@@ -100,11 +97,7 @@ def cover_results(notebook: nbformat.NotebookNode) -> None:
 
 
 def keep_outputs(notebook: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> None:
-    """Copy the outputs of a stored notebook, which must have the same code.
-
-    Raises:
-        ValueError: the code has changed.
-    """
+    """Copy the outputs of a stored notebook; raise ValueError if it has other code."""
     code, stored_code = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, stored))
     if [cell.source for cell in code] != [cell.source for cell in stored_code]:
         raise ValueError("the code has changed: build without --texts")
@@ -145,7 +138,6 @@ def main() -> None:
         if not names or path.stem.startswith(names):
             build(path, only_texts)
     nbformat.write(lessons.make_list(), lessons.NOTEBOOKS / "lessons.ipynb")
-    nbformat.write(lessons.make_redirect(), lessons.FORMER_FIRST_LESSON)
 
 
 if __name__ == "__main__":

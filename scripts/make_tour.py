@@ -45,12 +45,7 @@ def capture_frame(page: Page, milliseconds: int = SHORT) -> Frame:
 
 
 def open_page(page: Page, address: str, path: str, ready: str, **parameters: str) -> None:
-    """Open a page of the app and wait until it is complete.
-
-    Args:
-        ready: the CSS selector of an element that is visible once the page is complete.
-        parameters: the query parameters of the address.
-    """
+    """Open a page of the app and wait until it is complete."""
     page.goto(f"http://{address}/{path}?{urlencode(parameters)}")
     page.locator(ready).first.wait_for(timeout=120_000)
     page.wait_for_selector('[data-test-script-state="notRunning"]')

@@ -32,13 +32,11 @@ class Shot:
 
     page: str
     parameters: dict[str, str] = field(default_factory=dict)
-    wait_for: str = "h1"
-    """Selector of the element that shows that the page is complete."""
+    wait_for: str = "h1"  # selector of the element that shows that the page is complete
     change: tuple[str, ...] = ()
     """The key of a text field, then an English and a Korean text to enter there; or only a selector to click. It causes
     the change whose effect on the layout is measured."""
-    clicks: tuple[str, ...] = ()
-    """Selectors to click in this order before the screenshot."""
+    clicks: tuple[str, ...] = ()  # selectors to click in this order before the screenshot
 
 
 CHART = ".js-plotly-plot .main-svg"
