@@ -78,10 +78,7 @@ class AppBenchConfig(BenchOptions):
     The part `visit` opens every page once, without a browser, and measures the time until its script has run, which
     includes loading the checkpoint of the page. Everything else uses a headless Chromium.
 
-    The part `change` types a new text on each page and measures the time until the new result is drawn. Half of
-    the texts are sent by pressing Enter. The other half are sent by the text field itself, a short time after the
-    typing stops; those times include the pause.
-
+    The part `change` types a new text on each page, presses Enter, and measures the time until the new result is drawn.
     The part `attention` measures the first paint of the attention view of a long input. The part `shift` measures the
     browser's cumulative layout shift after a text change.
 
@@ -93,7 +90,7 @@ class AppBenchConfig(BenchOptions):
     parts: Annotated[tuple[Literal[PARTS], ...], tyro.conf.arg(metavar=f"{{{','.join(PARTS)}}} ...")] = PARTS
     """The parts to measure."""
     changes: int = 10
-    """Number of text changes on each page for each of the two ways to send a text: Enter, and a pause in typing."""
+    """Number of text changes on each page."""
 
 
 async def time_visit(address: str, page: str) -> float:
@@ -152,37 +149,30 @@ def wait_until_idle(page: Page) -> None:
     page.wait_for_timeout(700)
 
 
-def enter_text(page: Page, change: TextChange, word: str, *, presses_enter: bool = True) -> None:
-    """Enter the text of a change, and send it with Enter or leave it to the field, which sends it after a pause."""
+def enter_text(page: Page, change: TextChange, word: str) -> None:
+    """Enter the text of a change, and press Enter."""
     field = page.locator(f".st-key-{change.field_key} {'textarea' if change.is_multiline else 'input'}")
     # if the text contains {number}, the number is different for each word, and at least 2
     field.fill(change.text.format(word=word, number=2 + WORDS.index(word)))
-    if presses_enter:
-        field.press("Control+Enter" if change.is_multiline else "Enter")
+    field.press("Control+Enter" if change.is_multiline else "Enter")
 
 
-def time_change(page: Page, change: TextChange, word: str, *, presses_enter: bool) -> float:
+def time_change(page: Page, change: TextChange, word: str) -> float:
     """Enter a new text and return the milliseconds until its result is drawn."""
     page.evaluate(WATCH_RESULT, [change.result_selector, word, TIMEOUT_SECONDS * 1000])
-    enter_text(page, change, word, presses_enter=presses_enter)
+    enter_text(page, change, word)
     response_ms = page.evaluate("bench.responseTime")
     page.wait_for_timeout(700)
     return response_ms
 
 
-def measure_changes(browser: Browser, address: str, change: TextChange, count: int) -> dict:
-    """Return the median response times of one page to a new text, sent with Enter and by a pause in typing."""
+def measure_changes(browser: Browser, address: str, change: TextChange, count: int) -> float:
+    """Return the median response time of one page to a new text."""
     page = open_page(browser, address, change)
     wait_until_idle(page)
-    time_change(page, change, WORDS[0], presses_enter=True)
-    words = iter(WORDS[1:] * 2)
-    times = {
-        trigger: [time_change(page, change, next(words), presses_enter=trigger == "enter") for _ in range(count)]
-        for trigger in (("enter", "pause") if change.sends_after_pause else ("enter",))
-    }
+    times = [time_change(page, change, word) for word in WORDS[: count + 1]]
     page.context.close()
-    medians = {f"{trigger}_ms": round(statistics.median(values), 1) for trigger, values in times.items()}
-    return medians | {"enter_worst_ms": round(max(times["enter"]), 1)}
+    return round(statistics.median(times[1:]), 1)  # the first is a warm-up
 
 
 def measure_attention_view(browser: Browser, address: str) -> dict:
@@ -253,7 +243,7 @@ def run(config: AppBenchConfig) -> None:
         spread = (min(visits.values()), max(visits.values()))
         results.append(Result(claim, spread[1], "ms", spread, n=len(visits), target=1000))
     if change_times := measurements.get("change"):
-        medians = [times["enter_ms"] for times in change_times.values()]
+        medians = list(change_times.values())
         claim = "App: from Enter to the new answer, slowest page, median"
         results.append(Result(claim, max(medians), "ms", (min(medians), max(medians)), n=len(medians), target=300))
     if view := measurements.get("attention"):

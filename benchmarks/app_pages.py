@@ -33,7 +33,6 @@ class TextChange:
     """The CSS selector of the element that is drawn last; "" if a canvas draws the result, which is then complete when
     the canvas has drawn the {word}."""
     parameters: dict[str, str] = field(default_factory=dict)  # of the address
-    sends_after_pause: bool = True  # whether the field sends its text when the user stops typing
     is_multiline: bool = False  # then Ctrl+Enter sends the text, otherwise Enter
 
 
@@ -54,10 +53,10 @@ TIMED_CHANGES = {
     ),
     "start": TextChange("", "text", "She put the {word} on the [MASK].", ".st-key-mask-0 .main-svg"),
     "pretraining": TextChange(
-        "pretraining", "draw", "{number}", ".st-key-candidates .main-svg", sends_after_pause=False
+        "pretraining", "draw", "{number}", ".st-key-candidates .main-svg"
     ),
     "wordpiece": TextChange("wordpiece", "words", "an unbelievable {word}", ".st-key-figure-search .stHtml"),
-    "cost": TextChange("cost", "cost-tokens", "{number}", ".st-key-flop .main-svg", sends_after_pause=False),
+    "cost": TextChange("cost", "cost-tokens", "{number}", ".st-key-flop .main-svg"),
     "input": TextChange("input", "a", SENTENCE, ".st-key-embeddings .main-svg", {"b": ""}),
     "attention_head": TextChange("attention", "a", SENTENCE, "", {"b": "", "look": "neuron"}),
     "rollout": TextChange("attention", "a", SENTENCE, ".st-key-rollout .main-svg", {"b": "", "look": "rollout"}),
@@ -72,11 +71,11 @@ TIMED_CHANGES = {
     "tag": TextChange("tag", "named", "The {word} in Lyon was opened by Anna Keller.", ".st-key-tags .main-svg"),
     "summary": TextChange(
         "summary", "document", f"{LONG_TEXT} A new {{word}} stands there now.", ".st-key-centrality .main-svg",
-        sends_after_pause=False, is_multiline=True,
+        is_multiline=True,
     ),
     "writing": TextChange(
         "writing", "draft", "The old man put the {word} on the elephant and looked out of the windw.",
-        ".st-key-surprise .main-svg", sends_after_pause=False, is_multiline=True,
+        ".st-key-surprise .main-svg", is_multiline=True,
     ),
     "type_ahead": TextChange(
         "writing", "begin", "The old {word} opened the ___ and went into the", ".st-key-next .main-svg", {"aid": "next"}

@@ -23,32 +23,19 @@ from bertlab.abilities.results import AttentionMap, TokenRow
 from bertlab.config.errors import BertlabError
 from bertlab.views import assets, html, payload
 
-NUM_HOVERS, NUM_SWITCHES = 9, 5  # how many hovers and layer switches are timed
+NUM_SWITCHES = 5  # how many layer switches are timed
 
-# These functions return the milliseconds of a hover over row `i`, and of a switch from layer `i` to the next one.
-BERTLAB_SCRIPTS = (
-    """(i) => timeAction(() => {
-  const canvas = document.querySelector("canvas.bl-over"), box = canvas.getBoundingClientRect();
-  canvas.dispatchEvent(new PointerEvent("pointermove",
-    { clientX: box.left + box.width * 0.3, clientY: box.top + 20 + 24 * i, pointerType: "mouse" }));
-})""",
-    """(i) => timeAction(async () => {
+# These functions return the milliseconds of a switch from layer `i` to the next one.
+SWITCH_LAYER = """(i) => timeAction(async () => {
   document.querySelectorAll(".bl-step")[1].click();
   const shownLayer = () => Number(document.querySelector(".bl-value").firstChild.data);
   while (shownLayer() !== i + 1) await new Promise((resolve) => setTimeout(resolve));
-})""",
-)
-BERTVIZ_SCRIPTS = (
-    """(i) => timeAction(() => {
-  const event = new MouseEvent("mouseover", { bubbles: true });
-  document.querySelectorAll("#left text")[i].dispatchEvent(event);
-})""",
-    """(i) => timeAction(() => {
+})"""
+BERTVIZ_SWITCH_LAYER = """(i) => timeAction(() => {
   const select = document.querySelector("select#layer");
   select.selectedIndex = i + 1;
   select.dispatchEvent(new Event("change", { bubbles: true }));
-})""",
-)
+})"""
 # bertviz loads jQuery and d3 with require.js, which comes from a CDN. `LOCAL_REQUIRE` replaces require.js: it passes on
 # the copies of both libraries that the page contains.
 REQUIRE_FROM_CDN = re.compile(r'<script src="https://[^"]*/require.min.js"></script>')
@@ -85,7 +72,6 @@ class ViewTimes:
 
     size_in_bytes: int
     first_paint: float
-    hover: float  # median
     layer_switch: float  # median
 
 
@@ -121,8 +107,8 @@ def make_bertviz_page(attention: AttentionMap) -> tuple[str, int]:
     return f"<!doctype html><meta charset=utf-8>{page}", len(view.encode())
 
 
-def time_view(page: Page, made: tuple[str, int], ready_selector: str, scripts: tuple[str, str]) -> ViewTimes:
-    """Open HTML from a file, and time its first paint, hovers and layer switches."""
+def time_view(page: Page, made: tuple[str, int], ready_selector: str, switch_layer: str) -> ViewTimes:
+    """Open HTML from a file, and time its first paint and layer switches."""
     document, size = made
     page.add_init_script(DEFINE_TIMERS)
     with TemporaryDirectory() as directory:
@@ -133,27 +119,24 @@ def time_view(page: Page, made: tuple[str, int], ready_selector: str, scripts: t
         page.evaluate("globalThis.bertlab?.ready")  # waits for a promise of bertlab's view; bertviz's page has none
         page.evaluate("nextFrame()")
         first_paint = page.evaluate("performance.now()")
-    hover, switch = (
-        statistics.median(page.evaluate(script, i) for i in range(count))
-        for script, count in zip(scripts, (NUM_HOVERS, NUM_SWITCHES), strict=True)
-    )
-    return ViewTimes(size, *(round(ms, 1) for ms in (first_paint, hover, switch)))
+    switch = statistics.median(page.evaluate(switch_layer, i) for i in range(NUM_SWITCHES))
+    return ViewTimes(size, round(first_paint, 1), round(switch, 1))
 
 
 def measure(config: AttentionViewBenchConfig) -> dict[str, ViewTimes | str]:
     """Return the times of both views, or why a page did not open."""
     views = {
-        "bertlab": (config.tokens, make_bertlab_page, "canvas.bl-over", BERTLAB_SCRIPTS),
-        "bertviz": (config.bertviz, make_bertviz_page, "svg line", BERTVIZ_SCRIPTS),
+        "bertlab": (config.tokens, make_bertlab_page, "canvas.bl-over", SWITCH_LAYER),
+        "bertviz": (config.bertviz, make_bertviz_page, "svg line", BERTVIZ_SWITCH_LAYER),
     }
     measurements: dict[str, ViewTimes | str] = {}
-    for name, (size, make_page, ready_selector, scripts) in views.items():
+    for name, (size, make_page, ready_selector, switch_layer) in views.items():
         made = make_page(make_synthetic_attention(config.layers, config.attention_heads, size))
         with open_browser() as browser:  # a new one, because a page that does not open must not slow down the next one
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.set_default_timeout(1000 * config.limit)
             try:
-                measurements[name] = time_view(page, made, ready_selector, scripts)
+                measurements[name] = time_view(page, made, ready_selector, switch_layer)
             except Error as error:
                 measurements[name] = f"did not open in {config.limit:.0f} s: {error.message.splitlines()[0]}"
     return measurements

@@ -60,23 +60,22 @@ class Student:
             await self._connection.close()
 
     async def wait_for(self, text: str) -> float:
-        """Wait until the panel, or the preview of a new step that replaces it, shows a text."""
+        """Wait until the panel, or the preview of a new step, shows a text; return the time by `time.perf_counter`."""
         return await self._wait(lambda: text in self._panel_text)
 
     async def wait_until_drawn(self) -> float:
-        """Wait until the whole page of the step is drawn, with its panel."""
+        """Wait until the whole page of the step is drawn; return the time by `time.perf_counter`."""
         return await self._wait(lambda: self._is_drawn and not self._is_page_old)
 
-    async def guess(self, value: float) -> float:
-        """Type a number into the form and send it. Return the milliseconds until the panel confirms it."""
+    async def guess(self, value: float) -> None:
+        """Type a number into the form, send it, and wait until the panel confirms it."""
         await self._wait(lambda: self._field_id and self._button_id)
         message = self._make_rerun()
         field, button = (message.rerun_script.widget_states.widgets.add() for _ in range(2))
         field.id, field.double_value = self._field_id, value
         button.id, button.trigger_value = self._button_id, True
-        start = time.perf_counter()
         await self._connection.send(message.SerializeToString())
-        return (await self.wait_for(f"Your guess: {value:g}") - start) * 1000
+        await self.wait_for(f"Your guess: {value:g}")
 
     async def _wait(self, condition: Callable[[], object]) -> float:
         async with asyncio.timeout(TIMEOUT_SECONDS), self._update:

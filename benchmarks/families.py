@@ -28,8 +28,8 @@ from benchmarks.family_runs import (
     run_pretraining,
     save_rows,
 )
-from benchmarks.family_table import format_document, make_results, summarise
-from benchmarks.harness import BenchOptions, report
+from benchmarks.family_table import format_document, summarise
+from benchmarks.harness import JsonOptions
 from benchmarks.results import RESULTS_PATH, find_current_commit
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
@@ -46,7 +46,7 @@ ROWS_PATH = RESULTS_PATH.parent / "families.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FamiliesBenchConfig(FamilySettings, BenchOptions):
+class FamiliesBenchConfig(FamilySettings, JsonOptions):
     """Pre-train models of one size on one text, each for the same CPU time: BERT, RoBERTa, ALBERT, ELECTRA, ModernBERT
     and a distilled model. Fine-tune all of them, and print one table.
 
@@ -195,7 +195,7 @@ def make_row_settings(config: FamiliesBenchConfig) -> dict:
 
 
 def run(config: FamiliesBenchConfig) -> None:
-    """Do the missing runs, and print or write the tables of all finished runs; `--record` records the newest table."""
+    """Do the missing runs, and print or write the tables of all finished runs."""
     if config.corpus is not None:
         missing_flags = [f"--{name}" for name in ("validation", "data") if getattr(config, name) is None]
         if missing_flags:
@@ -209,8 +209,8 @@ def run(config: FamiliesBenchConfig) -> None:
         print("\n".join(format_document(tables)))
     if config.document:
         write_atomically(config.document, "\n".join(format_document(tables)) + "\n")
-    measurements = {"tables": [asdict(table) for table in tables]} if config.json else {}
-    report(measurements, make_results(tables[-1]), config)
+    if config.json:
+        print(json.dumps({"tables": [asdict(table) for table in tables]}))
 
 
 def group_rows_by_settings(rows: list[dict]) -> list[list[dict]]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.family_runs import GLUE, TASKS, describe_pretraining
-from benchmarks.results import Result
 
 # These dictionaries contain the names in the tables: task, metric or family -> name.
 TASK_TITLES = {"sst2": "SST-2", "mrpc": "MRPC", "stsb": "STS-B", "cola": "CoLA", "squad": "SQuAD"}
@@ -182,26 +181,3 @@ def _format_value(values: dict, name: str, decimals: int, scale: float = 1.0) ->
     mean, deviation, _ = values[name]
     spread = "" if deviation is None else f" ± {scale * deviation:,.{decimals}f}"
     return f"{scale * mean:,.{decimals}f}{spread}"
-
-
-def make_results(table: FamilyTable) -> list[Result]:
-    """Make one recorded result per family: its masked-token accuracy, and in the field `peer` its metrics on tasks."""
-    settings = table.settings
-    setting = f"{settings['layers']} x {settings['hidden']}, {settings['minutes']:g} minutes"
-    results = []
-    for summary in table.families:
-        mean, _, seeds = summary.values["masked_accuracy"]
-        titles = {"glue": "GLUE tasks", "squad": "SQuAD F1"}
-        tasks = [
-            f"{title} {_format_value(summary.values, name, 1)}"
-            for name, title in titles.items()
-            if name in summary.values
-        ]
-        label = "generator's masked-token accuracy" if "replaced_recall" in summary.values else "masked-token accuracy"
-        results.append(
-            Result(
-                f"Pre-training: {FAMILY_TITLES[summary.family]}, {setting}, {label}", round(100 * mean, 1), unit="%",
-                n=seeds, peer=", ".join(tasks) or None, hardware=table.hardware,
-            )
-        )  # fmt: skip
-    return results

@@ -27,11 +27,17 @@ CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchOptions:
-    """The options of every benchmark."""
+class JsonOptions:
+    """The option of every benchmark."""
 
     json: bool = False
     """Print the results as one JSON object."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(JsonOptions):
+    """The options of the benchmarks whose results BENCHMARKS.md shows."""
+
     record: bool = False
     """Append the results to benchmarks/results.jsonl; `bertlab bench report` writes BENCHMARKS.md from it."""
 

@@ -1,7 +1,6 @@
 """`bertlab bench time-machine`: measure the frame times of the time machine while its slider is dragged.
 
-The page opens as the HTML file that its Save menu writes. All snapshots are shown in a shuffled order: once, to measure
-the first drawing of each, and then again several times.
+The page opens as the HTML file that its Save menu writes. All snapshots are shown in a shuffled order.
 """
 
 import random
@@ -59,17 +58,15 @@ class TimeMachineBenchConfig(BenchOptions):
 
 
 def time_frames(page: Page, rounds: int) -> dict:
-    """Return the median and the largest frame time, for snapshots shown for the first time and for repeated ones."""
+    """Return the number of snapshots, and the median and the largest frame time after each was shown once."""
     order = list(range(int(page.evaluate("document.querySelector('.bl-slider').max")) + 1))
     random.Random(0).shuffle(order)
-    first_times = page.evaluate(DRAG_SLIDER, order)
-    repeated_times = [frame_time for _ in range(rounds) for frame_time in page.evaluate(DRAG_SLIDER, order)]
+    page.evaluate(DRAG_SLIDER, order)
+    times = [frame_time for _ in range(rounds) for frame_time in page.evaluate(DRAG_SLIDER, order)]
     return {
         "snapshots": len(order),
-        "first_ms": round(statistics.median(first_times), 1),
-        "first_worst_ms": round(max(first_times), 1),
-        "frame_ms": round(statistics.median(repeated_times), 1),
-        "frame_worst_ms": round(max(repeated_times), 1),
+        "frame_ms": round(statistics.median(times), 1),
+        "frame_worst_ms": round(max(times), 1),
     }
 
 
