@@ -41,7 +41,7 @@ lessons: $(VENV)/.ready-for-tests
 
 # The notebooks of the lessons, from notebooks/src; needs a Chromium for the pictures of figures.
 lessons-build: $(VENV)/.ready-for-tests
-	$(BIN)/python scripts/build_lessons.py
+	$(BIN)/python -m scripts.build_lessons
 
 # The site in site/, from docs/, the lessons and the docstrings.
 docs: $(VENV)/.ready

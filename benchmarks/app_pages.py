@@ -2,12 +2,6 @@
 
 from dataclasses import dataclass, field
 
-PAGES = (
-    "", "lessons", "pretraining", "wordpiece", "paper", "cost", "serving", "input", "attention", "fill-mask", "writing",
-    "next-sentence", "answer", "classify", "choose", "tag", "sentences", "summary", "heads", "logit-lens", "xray",
-    "compare", "training", "time-machine", "guess", "train-live", "evaluation",
-)  # fmt: skip
-"""The addresses of all pages of the app, in the order of the menu; "" is the start page."""
 TIMEOUT_SECONDS = 30  # a result that takes longer counts as an error
 
 # the words that replace {word} in the texts
@@ -32,49 +26,37 @@ LONG_TEXT = (
 class TextChange:
     """A new text for one field of a page, and how to detect that its result is drawn."""
 
-    page: str
-    """The name of the page in its address, "" for the start page."""
+    page: str  # the name of the page in its address, "" for the start page
     field_key: str
-    """The key of the text field."""
-    text: str
-    """The new text. In a timed change, {word} or {number} is replaced by a different word or number each time, because
-    the result of a text that was sent before would come from a cache."""
+    text: str  # {word} or {number} is replaced by another one each time, because an earlier text would be in a cache
     result_selector: str = ""
-    """The CSS selector of the element that is drawn last, when the result is complete; "" if a canvas draws the result,
-    which is then complete when the canvas has drawn the {word}. Needed for timed changes only."""
-    parameters: dict[str, str] = field(default_factory=dict)
-    """Other query parameters of the address."""
-    sends_after_pause: bool = True
-    """Whether the field sends its text when the user stops typing; otherwise only a key sends it."""
-    is_multiline: bool = False
-    """Whether the field has several lines; then Ctrl+Enter sends its text, otherwise Enter."""
+    """The CSS selector of the element that is drawn last; "" if a canvas draws the result, which is then complete when
+    the canvas has drawn the {word}."""
+    parameters: dict[str, str] = field(default_factory=dict)  # of the address
+    is_multiline: bool = False  # then Ctrl+Enter sends the text, otherwise Enter
 
 
-VISITOR_CHANGES = {
+# the texts of several changes below
+SENTENCE = "The old {word} stood beside the road."
+MASKED_SENTENCE = "The girl put the {word} into the [MASK] before dawn."
+TIMED_CHANGES = {
     "fill_mask": TextChange(
         "fill-mask", "text", "She put the {word} on the [MASK] and closed the door.", ".st-key-mask-0 .main-svg"
     ),
     "next_sentence": TextChange(
         "next-sentence", "second", "Nobody had seen the {word} before.", ".st-key-gauge .main-svg"
     ),
-    "attention_short": TextChange("attention", "a", "The old {word} stood beside the road.", "", {"b": ""}),
+    "attention_short": TextChange("attention", "a", SENTENCE, "", {"b": ""}),
     "attention_long": TextChange("attention", "a", LONG_TEXT, "", {"b": ""}),
     "answer": TextChange(
         "answer", "question", "When did the keeper of the {word} leave?", ".st-key-curves .main-svg"
     ),
-}  # fmt: skip
-"""Name of a change -> the change. The simulated visitors make these changes."""
-
-# the texts of several changes below: a sentence, and a sentence with a [MASK]
-SENTENCE = "The old {word} stood beside the road."
-MASKED_SENTENCE = "The girl put the {word} into the [MASK] before dawn."
-TIMED_CHANGES = VISITOR_CHANGES | {
     "start": TextChange("", "text", "She put the {word} on the [MASK].", ".st-key-mask-0 .main-svg"),
     "pretraining": TextChange(
-        "pretraining", "draw", "{number}", ".st-key-candidates .main-svg", sends_after_pause=False
+        "pretraining", "draw", "{number}", ".st-key-candidates .main-svg"
     ),
     "wordpiece": TextChange("wordpiece", "words", "an unbelievable {word}", ".st-key-figure-search .stHtml"),
-    "cost": TextChange("cost", "cost-tokens", "{number}", ".st-key-flop .main-svg", sends_after_pause=False),
+    "cost": TextChange("cost", "cost-tokens", "{number}", ".st-key-flop .main-svg"),
     "input": TextChange("input", "a", SENTENCE, ".st-key-embeddings .main-svg", {"b": ""}),
     "attention_head": TextChange("attention", "a", SENTENCE, "", {"b": "", "look": "neuron"}),
     "rollout": TextChange("attention", "a", SENTENCE, ".st-key-rollout .main-svg", {"b": "", "look": "rollout"}),
@@ -89,11 +71,11 @@ TIMED_CHANGES = VISITOR_CHANGES | {
     "tag": TextChange("tag", "named", "The {word} in Lyon was opened by Anna Keller.", ".st-key-tags .main-svg"),
     "summary": TextChange(
         "summary", "document", f"{LONG_TEXT} A new {{word}} stands there now.", ".st-key-centrality .main-svg",
-        sends_after_pause=False, is_multiline=True,
+        is_multiline=True,
     ),
     "writing": TextChange(
         "writing", "draft", "The old man put the {word} on the elephant and looked out of the windw.",
-        ".st-key-surprise .main-svg", sends_after_pause=False, is_multiline=True,
+        ".st-key-surprise .main-svg", is_multiline=True,
     ),
     "type_ahead": TextChange(
         "writing", "begin", "The old {word} opened the ___ and went into the", ".st-key-next .main-svg", {"aid": "next"}
@@ -105,20 +87,14 @@ TIMED_CHANGES = VISITOR_CHANGES | {
         "compare", "b2", "The {word} is not level.", ".st-key-moved-most .main-svg", {"between": "inputs"}
     ),
 }  # fmt: skip
-"""The changes whose response times are measured: at least one for each page that answers what the user types, except
+"""Name -> a change whose response time is measured: at least one for each page that answers what the user types, except
 the time machine, which computes the answers of many checkpoints."""
 
 LAYOUT_SHIFT_CHANGES = [
-    TextChange("input", "a", "The girl put the small stone into the river."),
-    TextChange("attention", "a", "The girl put the small stone into the river."),
-    TextChange("fill-mask", "text", "The girl put the [MASK] stone into the river."),
-    TextChange("next-sentence", "second", "Nobody had seen the bridge before that winter."),
-    TextChange("answer", "question", "When did the keeper of the bridge leave?"),
-    TextChange("heads", "masked", "The girl put the small [MASK] into the river before dawn."),
-    TextChange("logit-lens", "masked", "The girl put the small [MASK] into the river before dawn."),
-    TextChange("xray", "question", "When did the keeper of the bridge leave?"),
-    TextChange("compare", "b2", "The girl put the small stone into the lake.", parameters={"between": "inputs"}),
-    TextChange("classify", "judged", "A film that is far too long, and still I would see it again."),
-    TextChange("tag", "named", "The museum in Lyon was opened by Anna Keller in the spring."),
-]
+    TIMED_CHANGES[name]
+    for name in (
+        "input", "attention_short", "fill_mask", "next_sentence", "answer", "heads", "logit-lens", "xray", "compare",
+        "classify", "tag",
+    )
+]  # fmt: skip
 """One change for each page whose layout shift is measured."""

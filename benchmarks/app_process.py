@@ -1,4 +1,4 @@
-"""Run the app as a process, for benchmarks and screenshots."""
+"""Run the app as a process on a free port, for benchmarks and screenshots."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ START_SECONDS = 60  # how long the app may take to answer the first request
 
 
 class AppProcess:
-    """The app as a process on a free port. It can be started again after it was stopped.
+    """The app as a process, which can be started again after it was stopped.
 
     Args:
         arguments: the arguments of `bertlab app`, without --port.
@@ -27,25 +27,17 @@ class AppProcess:
     def __init__(self, *arguments: str, directory: Path | None = None):
         with socket.socket() as listener:
             listener.bind(("localhost", 0))
-            self.port = listener.getsockname()[1]
-        self._arguments, self._directory = arguments, directory
+            port = listener.getsockname()[1]
+        self.address = f"localhost:{port}"
+        self._command = [sys.executable, "-m", "bertlab", "app", *arguments, "--port", str(port)]
+        self._directory = directory
         self._process: subprocess.Popen
 
-    @property
-    def address(self) -> str:
-        """HOST:PORT."""
-        return f"localhost:{self.port}"
-
     def start(self) -> None:
-        """Start the process, and wait until it answers.
-
-        Raises:
-            BertlabError: the app does not answer within `START_SECONDS`.
-        """
-        command = [sys.executable, "-m", "bertlab", "app", *self._arguments, "--port", str(self.port)]
+        """Start the process, and wait until it answers."""
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         # The command may start Streamlit as a child process. A process group of their own lets `stop` end both at once.
-        self._process = subprocess.Popen(command, cwd=self._directory, start_new_session=True, **quiet)
+        self._process = subprocess.Popen(self._command, cwd=self._directory, start_new_session=True, **quiet)
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -57,22 +49,14 @@ class AppProcess:
                 time.sleep(0.25)
 
     def stop(self, signum: signal.Signals = signal.SIGTERM) -> None:
-        """Send a signal that ends the process, and wait until it has ended.
-
-        Raises:
-            subprocess.TimeoutExpired: it has not ended after 20 seconds.
-        """
+        """Send a signal that ends the process, and wait until it has ended."""
         os.killpg(self._process.pid, signum)
         self._process.wait(20)
 
 
 @contextmanager
 def run_app() -> Iterator[str]:
-    """Start the app, yield its address (HOST:PORT), and stop it afterwards.
-
-    Raises:
-        BertlabError: the app does not start.
-    """
+    """Start the app, yield its address (HOST:PORT), and stop it afterwards."""
     app = AppProcess("--no-browser")
     try:
         app.start()

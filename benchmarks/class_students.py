@@ -23,14 +23,7 @@ NEWS_SECONDS, READING_SECONDS = (0.28, 0.42), 0.4
 
 
 class Student:
-    """A session that follows the teacher through a lesson, as a browser would.
-
-    Args:
-        index: the index of the student, which determines the participant's cookie.
-
-    Attributes:
-        errors: errors of the connection and of the script, and errors shown on the page.
-    """
+    """A session that follows the teacher through a lesson, as a browser would."""
 
     def __init__(self, index: int):
         self.token = f"{index:032x}"
@@ -67,57 +60,35 @@ class Student:
             await self._connection.close()
 
     async def wait_for(self, text: str) -> float:
-        """Wait until the panel, or the preview of a new step that replaces it, shows a text.
-
-        Returns:
-            The value of `time.perf_counter()` when the text is shown.
-
-        Raises:
-            TimeoutError: the text is not shown within `TIMEOUT_SECONDS`.
-        """
+        """Wait until the panel, or the preview of a new step, shows a text; return the time by `time.perf_counter`."""
         return await self._wait(lambda: text in self._panel_text)
 
     async def wait_until_drawn(self) -> float:
-        """Wait until the whole page of the step is drawn, with its panel.
-
-        Returns:
-            The value of `time.perf_counter()` when the page is drawn.
-
-        Raises:
-            TimeoutError: the page is not drawn within `TIMEOUT_SECONDS`.
-        """
+        """Wait until the whole page of the step is drawn; return the time by `time.perf_counter`."""
         return await self._wait(lambda: self._is_drawn and not self._is_page_old)
 
-    async def guess(self, value: float) -> float:
-        """Type a number into the form and send it. Return the milliseconds until the panel confirms it.
-
-        Raises:
-            TimeoutError: the number is not confirmed within `TIMEOUT_SECONDS`.
-        """
+    async def guess(self, value: float) -> None:
+        """Type a number into the form, send it, and wait until the panel confirms it."""
         await self._wait(lambda: self._field_id and self._button_id)
         message = self._make_rerun()
         field, button = (message.rerun_script.widget_states.widgets.add() for _ in range(2))
         field.id, field.double_value = self._field_id, value
         button.id, button.trigger_value = self._button_id, True
-        start = time.perf_counter()
         await self._connection.send(message.SerializeToString())
-        return (await self.wait_for(f"Your guess: {value:g}") - start) * 1000
+        await self.wait_for(f"Your guess: {value:g}")
 
     async def _wait(self, condition: Callable[[], object]) -> float:
-        """Wait until a condition is true, and return the value of `time.perf_counter()` at that moment."""
         async with asyncio.timeout(TIMEOUT_SECONDS), self._update:
             await self._update.wait_for(condition)
         return time.perf_counter()
 
     def _make_rerun(self) -> BackMsg:
-        """Make a message that asks Streamlit to run the panel again."""
         message = BackMsg()
         message.rerun_script.page_script_hash, message.rerun_script.query_string = self._page_hash, self._query_string
         message.rerun_script.fragment_id = self._fragment_id
         return message
 
     async def _request_news(self) -> None:
-        """Repeatedly request the news of the class, and run the panel again after each change of its state."""
         host, port = self._address.split(":")
         headers = f"Host: {host}\r\nCookie: bertlab-participant={self.token}\r\n\r\n"
         reported_version = ""  # the version in the latest event that was sent to the app
@@ -153,14 +124,12 @@ class Student:
                 connection[1].close()
 
     async def _show_text(self, text: str) -> None:
-        """Show the text of a new step beside the page of the previous step, for as long as a browser does."""
         self._panel_text, self._is_page_old = text, True
         async with self._update:
             self._update.notify_all()
         await asyncio.sleep(READING_SECONDS)
 
     async def _read_messages(self) -> None:
-        """Handle the messages of the connection until it is closed."""
         try:
             async for data in self._connection:
                 self._store_changes(ForwardMsg.FromString(data))
@@ -170,7 +139,6 @@ class Student:
             self.errors.append(type(error).__name__)
 
     def _store_changes(self, message: ForwardMsg) -> None:
-        """Store what a message of Streamlit changes on the page, and the errors that it reports."""
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self._page_hash = message.new_session.page_script_hash

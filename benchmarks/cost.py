@@ -9,20 +9,18 @@ from typing import Annotated
 import tyro
 from tqdm import tqdm
 
-from benchmarks.harness import BenchOptions, report
+from benchmarks.harness import DeviceOptions, report
 from benchmarks.results import Result
 from benchmarks.training_loop import Preset
 from bertlab.abilities.cost import Workload
 from bertlab.abilities.cost.measure import compare_step
 from bertlab.config.presets import get_preset
-from bertlab.training.devices import resolve_device
-from bertlab.training.optimizers import Precision, resolve_precision
 
 MEMORY_TARGET, TIME_TARGET = 15.0, 25.0  # estimates may be wrong by this many percent
 
 
 @dataclass(frozen=True)
-class CostBenchConfig(BenchOptions):
+class CostBenchConfig(DeviceOptions):
     """Compare the estimated memory and time of a training step with real steps on this machine.
 
     On a CPU, times are CPU seconds, which other programs hardly affect. Memory is the resident set of a separate
@@ -39,10 +37,6 @@ class CostBenchConfig(BenchOptions):
     """Tokens in a sequence."""
     batch_size: int = 16
     """Sequences in a step."""
-    precision: Precision = "auto"
-    """Number format of the computation."""
-    device: str = "auto"
-    """cpu or cuda; auto uses a GPU if one is available."""
     threads: int = 1
     """Number of CPU threads."""
     rounds: int = 3
@@ -51,8 +45,7 @@ class CostBenchConfig(BenchOptions):
 
 def measure(config: CostBenchConfig) -> dict:
     """Return the settings and, for each preset, the estimated and the measured memory and time of a step."""
-    device = resolve_device(config.device)
-    precision = str(resolve_precision(config.precision, device)).removeprefix("torch.")
+    precision = str(config.set_up()[1]).removeprefix("torch.")
     rows, hardware = {}, ""
     for name in tqdm(config.presets, "presets", disable=config.json):
         workload = Workload(get_preset(name), config.tokens, config.batch_size, precision)
@@ -65,8 +58,6 @@ def measure(config: CostBenchConfig) -> dict:
             "estimated_seconds": round(comparison.estimated_seconds, 3),
             "measured_seconds": round(comparison.measured.seconds, 3),
             "time_error_percent": round(100 * comparison.time_error, 1),
-            "gflop": round(comparison.measured.flop / 1e9, 1),
-            "peak_gflop_per_second": round(comparison.measured.peak_flops / 1e9),
         }
     batch = f"{config.batch_size} x {config.tokens}"
     return {"hardware": hardware, "batch": batch, "precision": precision, "presets": rows}
@@ -95,10 +86,6 @@ def make_results(measurements: dict) -> list[Result]:
         errors = [row[f"{quantity}_error_percent"] for row in rows.values()]
         claim = f"Training step: largest error of its estimated {quantity}, {setting}"
         spread = (min(errors), max(errors))
-        results.append(
-            Result(
-                claim, max(map(abs, errors)), unit="%", spread=spread, n=len(rows), peer="measured step",
-                target=target, hardware=measurements["hardware"],
-            )
-        )  # fmt: skip
+        details = {"peer": "measured step", "target": target, "hardware": measurements["hardware"]}
+        results.append(Result(claim, max(map(abs, errors)), "%", spread, len(rows), **details))
     return results

@@ -1,15 +1,14 @@
 """`bertlab bench families`: compare BERT with later families, with the same size, text and training time.
 
-Each family is pre-trained once per seed and then fine-tuned on tasks. As soon as a pre-training or fine-tuning run is
-finished, a row is appended to a file of JSON lines, and a repeated command skips this run. The benchmark can thus
-be stopped at any time (an interrupted run continues where it was saved), and be divided over days and machines.
+Each family is pre-trained once per seed and then fine-tuned on tasks. After each run a row is appended to a file of
+JSON lines, and a repeated command skips this run.
 """
 
 import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
@@ -29,8 +28,8 @@ from benchmarks.family_runs import (
     run_pretraining,
     save_rows,
 )
-from benchmarks.family_table import format_document, make_results, summarise
-from benchmarks.harness import BenchOptions, report
+from benchmarks.family_table import format_document, summarise
+from benchmarks.harness import JsonOptions
 from benchmarks.results import RESULTS_PATH, find_current_commit
 from bertlab.config.errors import DataError
 from bertlab.config.files import write_atomically
@@ -47,7 +46,7 @@ ROWS_PATH = RESULTS_PATH.parent / "families.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FamiliesBenchConfig(BenchOptions):
+class FamiliesBenchConfig(FamilySettings, JsonOptions):
     """Pre-train models of one size on one text, each for the same CPU time: BERT, RoBERTa, ALBERT, ELECTRA, ModernBERT
     and a distilled model. Fine-tune all of them, and print one table.
 
@@ -85,49 +84,16 @@ class FamiliesBenchConfig(BenchOptions):
     parts: Annotated[tuple[Part, ...], tyro.conf.arg(metavar="NAME ...")] = ("pretraining", *TASKS)
     """The runs of each family and seed: pretraining, sst2, mrpc, stsb, cola, squad. Tasks need the pre-trained
     checkpoint in --out, so pre-training is repeated if that checkpoint is missing."""
-    minutes: float = 4.0
-    """CPU minutes of pre-training, with one thread."""
-    layers: int = 2
-    """Number of layers."""
-    hidden: int = 256
-    """Hidden size, which must be that of the teacher."""
-    attention_heads: int = 4
-    """Attention heads per layer."""
-    batch_size: int = 16
-    """Inputs per step of pre-training."""
-    max_tokens: int = 128
-    """Tokens per input of pre-training."""
-    chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.25
-    """Share of all tokens that is chosen for prediction. For modernbert it is always 0.3, as in the paper of
-    ModernBERT."""
-    lr: float = 1e-3
-    """Learning rate of pre-training, with Muon."""
-    precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """Number format of all runs."""
-    evaluation_rows: int = 1024
-    """Number of held-out inputs on which masked tokens are evaluated."""
-    teacher: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "scratch"
-    """The checkpoint from which distilbert learns and with whose weights it starts. The training of the teacher is not
-    counted."""
     document: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Also write the tables of all finished runs to this Markdown file."""
     task_rows: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
     """Maximum number of rows of every task, for a quick test."""
-
-    @property
-    def settings(self) -> FamilySettings:
-        """The settings that all families have in common."""
-        return FamilySettings(**{name: getattr(self, name) for name in FamilySettings.__annotations__})
 
 
 def read_rows(path: Path) -> list[dict]:
     """Read the rows of finished runs, and add the field `key` to each: (family, seed, part).
 
     Returns [] if there is no such file.
-
-    Raises:
-        DataError: a line is not a row. Only the last line may be incomplete, because the command may be
-            killed while it writes.
     """
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     rows = []
@@ -145,13 +111,6 @@ def select_rows(rows: Iterable[dict], settings: dict) -> dict[tuple, dict]:
     """Select the newest row of every run with these settings.
 
     If pre-training was repeated, the rows of tasks that started from the earlier checkpoint are left out.
-
-    Args:
-        rows: from `read_rows`.
-        settings: the settings and the data of all runs.
-
-    Returns:
-        (family, seed, part) -> row.
     """
     newest = {row["key"]: row for row in rows if row["settings"] == settings}
     return {
@@ -175,8 +134,7 @@ def do_missing_runs(config: FamiliesBenchConfig) -> Iterator[dict]:
     """Do the runs that --results lacks, in the order of the seeds, and yield a row after each of them.
 
     Tasks start from the checkpoint of the pre-training run. If it is not in --out, for example on another machine,
-    pre-training is repeated; the rows of tasks that started from the earlier checkpoint are then no longer valid, see
-    `select_rows`.
+    pre-training is repeated.
     """
     torch.set_num_threads(1)
     row_settings = make_row_settings(config)
@@ -202,25 +160,21 @@ def locate_pretraining(config: FamiliesBenchConfig, row_settings: dict, family: 
 
 
 def _has_checkpoint(run: Path, row: dict | None) -> bool:
-    """Whether a run directory contains a checkpoint with the digest that is in a row of pre-training."""
     is_finished = row is not None and (run / CHECKPOINT).is_dir()
     return is_finished and compute_checkpoint_digest(run) == row["checkpoint"]
 
 
 def _run_part(config: FamiliesBenchConfig, row_settings: dict, family: FamilyName, seed: int, part: Part) -> dict:
-    """Do one run and return its row."""
     print(f"{family}, seed {seed}, {part} ...", file=sys.stderr, flush=True)
     pretraining = locate_pretraining(config, row_settings, family, seed)
     if part == "pretraining":
-        run_config = make_pretraining_config(
-            config.settings, family, seed, pretraining, config.corpus, config.validation
-        )
+        run_config = make_pretraining_config(config, family, seed, pretraining, config.corpus, config.validation)
         values = run_pretraining(run_config, config.evaluation_rows)
     else:
         rows = save_rows(part, Path(find_task_directory(config.data, part)), config.out / "rows", config.task_rows)
         # the name changes if pre-training is repeated, so that an older run of the task is not mistaken for this one
         out = pretraining.with_name(f"{pretraining.name}-{part}-{compute_checkpoint_digest(pretraining)}")
-        values = run_finetuning(config.settings, part, seed, pretraining, out, rows)
+        values = run_finetuning(config, part, seed, pretraining, out, rows)
     return {
         "family": family, "seed": seed, "part": part, **values, "settings": row_settings,
         "hardware": describe_hardware(torch.device("cpu")), "commit": find_current_commit(),
@@ -236,11 +190,12 @@ def make_row_settings(config: FamiliesBenchConfig) -> dict:
     data = {name: {key: values[key] for key in ("documents", "tokens", "characters")} for name, values in facts.items()}
     tasks = {name: asdict(recipe) for name, recipe in TASKS.items()}
     finetuning = {"batch_size": FINETUNING_BATCH, "stride": WINDOW_STRIDE, "lr": FINETUNING.lr}
-    return asdict(config.settings) | data | {"tasks": tasks, "task_rows": config.task_rows, "finetuning": finetuning}
+    settings = {field.name: getattr(config, field.name) for field in fields(FamilySettings)}
+    return settings | data | {"tasks": tasks, "task_rows": config.task_rows, "finetuning": finetuning}
 
 
 def run(config: FamiliesBenchConfig) -> None:
-    """Do the missing runs, and print or write the tables of all finished runs; `--record` records the newest table."""
+    """Do the missing runs, and print or write the tables of all finished runs."""
     if config.corpus is not None:
         missing_flags = [f"--{name}" for name in ("validation", "data") if getattr(config, name) is None]
         if missing_flags:
@@ -254,8 +209,8 @@ def run(config: FamiliesBenchConfig) -> None:
         print("\n".join(format_document(tables)))
     if config.document:
         write_atomically(config.document, "\n".join(format_document(tables)) + "\n")
-    measurements = {"tables": [asdict(table) for table in tables]} if config.json else {}
-    report(measurements, make_results(tables[-1]), config)
+    if config.json:
+        print(json.dumps({"tables": [asdict(table) for table in tables]}))
 
 
 def group_rows_by_settings(rows: list[dict]) -> list[list[dict]]:

@@ -5,6 +5,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
 
 from bertlab.checkpoints import checkpoint
 from bertlab.checkpoints.files import WEIGHTS
@@ -30,17 +33,13 @@ from bertlab.training.run_directory import CHECKPOINT, LOG
 class TaskRecipe:
     """The rows of a task and the settings with which every family is fine-tuned on it."""
 
-    metric: str
-    """The metric of the table."""
-    rows: int
-    """Maximum number of training rows."""
+    metric: str  # the one of the table
+    rows: int  # maximum number of training rows
     epochs: float
-    """Number of passes over the training rows."""
     max_tokens: int = 128
     """Maximum number of tokens in an input; for SQuAD, in a window. The default equals that of the inputs of
     pre-training, because pre-training does not train the embeddings of later positions."""
-    validation_rows: int | None = None
-    """Maximum number of validation rows; None uses all."""
+    validation_rows: int | None = None  # maximum number of validation rows; None uses all
 
 
 TASKS = {
@@ -63,32 +62,34 @@ PRETRAINING_METRICS = ("masked_accuracy", "mlm_loss", "bits_per_character", "rep
 PAIR_METRICS = ("nsp_accuracy", "order_accuracy")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FamilySettings:
     """The settings that all families have in common. Results with different settings are never in one table."""
 
-    minutes: float
+    minutes: float = 4.0
     """CPU minutes of pre-training, with one thread."""
-    layers: int
+    layers: int = 2
     """Number of layers."""
-    hidden: int
-    """Hidden size."""
-    attention_heads: int
+    hidden: int = 256
+    """Hidden size, which must be that of the teacher."""
+    attention_heads: int = 4
     """Attention heads per layer."""
-    batch_size: int
+    batch_size: int = 16
     """Inputs per step of pre-training."""
-    max_tokens: int
+    max_tokens: int = 128
     """Tokens per input of pre-training."""
-    chosen_share: float
-    """Share of all tokens that is chosen for prediction, except in families whose paper has another share."""
-    lr: float
-    """Learning rate of pre-training with Muon."""
-    precision: str
-    """Number format of pre-training and fine-tuning."""
-    evaluation_rows: int
-    """Held-out inputs on which masked tokens are evaluated."""
-    teacher: str
-    """The teacher of the distilled family."""
+    chosen_share: float = 0.25
+    """Share of all tokens that is chosen for prediction. For modernbert it is always 0.3, as in the paper of
+    ModernBERT."""
+    lr: float = 1e-3
+    """Learning rate of pre-training, with Muon."""
+    precision: Literal["float32", "bfloat16"] = "bfloat16"
+    """Number format of all runs."""
+    evaluation_rows: int = 1024
+    """Number of held-out inputs on which masked tokens are evaluated."""
+    teacher: Annotated[str, tyro.conf.arg(metavar="CHECKPOINT")] = "scratch"
+    """The checkpoint from which distilbert learns and with whose weights it starts. The training of the teacher is not
+    counted."""
 
 
 def make_pretraining_config(
@@ -147,16 +148,7 @@ def run_pretraining(config: PretrainConfig, evaluation_rows: int) -> dict:
 
 
 def run_finetuning(settings: FamilySettings, name: str, seed: int, pretraining: Path, out: Path, rows: Path) -> dict:
-    """Fine-tune a checkpoint on a task, and return the values of its row.
-
-    Args:
-        settings: the settings of the benchmark.
-        name: the task, a key of `TASKS`.
-        seed: the random seed.
-        pretraining: the directory of the pre-training run.
-        out: the directory of the fine-tuning run.
-        rows: a directory with the training and validation rows; `save_rows` makes one.
-    """
+    """Fine-tune a checkpoint on a task, and return the values of its row."""
     recipe = TASKS[name]
     config = FinetuneConfig(
         task=name, from_=str(pretraining), data=str(rows), out=out, seed=seed, epochs=recipe.epochs,
@@ -176,14 +168,7 @@ def run_finetuning(settings: FamilySettings, name: str, seed: int, pretraining: 
 
 
 def save_rows(name: str, source: Path, directory: Path, max_rows: int | None = None) -> Path:
-    """Write the rows on which all families are fine-tuned, and return their directory.
-
-    Args:
-        name: the task, a key of `TASKS`.
-        source: the directory of the data set.
-        directory: the directory for the rows of all tasks.
-        max_rows: the maximum number of rows of each split, if it is smaller than that of the recipe; for a quick test.
-    """
+    """Write the rows on which all families are fine-tuned, and return their directory."""
     recipe, unlimited = TASKS[name], 10**9
     limits = {
         split: min(limit or unlimited, max_rows or unlimited)

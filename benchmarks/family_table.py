@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.family_runs import GLUE, TASKS, describe_pretraining
-from benchmarks.results import Result
 
 # These dictionaries contain the names in the tables: task, metric or family -> name.
 TASK_TITLES = {"sst2": "SST-2", "mrpc": "MRPC", "stsb": "STS-B", "cola": "CoLA", "squad": "SQuAD"}
@@ -47,10 +46,8 @@ and ELECTRA have narrower embeddings, so the numbers of parameters differ.
 class FamilySummary:
     """The values of a family in the table: the means over its seeds."""
 
-    family: str
-    """The family, a key of `FAMILY_TITLES`."""
-    seeds: int
-    """The number of pre-training runs."""
+    family: str  # the family, a key of `FAMILY_TITLES`
+    seeds: int  # the number of pre-training runs
     values: dict[str, tuple[float, float | None, int]]
     """Name of the value -> mean over the seeds, their standard deviation (None for one seed), number of seeds."""
 
@@ -59,22 +56,14 @@ class FamilySummary:
 class FamilyTable:
     """A table of runs with the same settings."""
 
-    settings: dict
-    """The settings that all rows have in common."""
-    hardware: str
-    """The machines."""
-    dates: tuple[str, str]
-    """The days of the first and the last run, as YYYY-MM-DD."""
-    families: tuple[FamilySummary, ...]
-    """The families."""
+    settings: dict  # the settings that all rows have in common
+    hardware: str  # the machines
+    dates: tuple[str, str]  # the days of the first and the last run, as YYYY-MM-DD
+    families: tuple[FamilySummary, ...]  # the families
 
 
 def summarise(groups: Sequence[Sequence[dict]]) -> list[FamilyTable]:
-    """Make a table of each group of rows with the same settings.
-
-    Args:
-        groups: valid rows of finished runs, see `families.select_rows`.
-    """
+    """Make a table of each group of rows with the same settings."""
     tables = []
     for rows in groups:
         if not rows:
@@ -88,10 +77,6 @@ def summarise(groups: Sequence[Sequence[dict]]) -> list[FamilyTable]:
 
 
 def _summarise_family(family: str, rows: Sequence[dict]) -> FamilySummary:
-    """Compute the means and the standard deviations of a family over its seeds.
-
-    The value "glue" is the mean of the GLUE tasks, for the seeds with which all of these tasks are finished.
-    """
     family_rows = [row for row in rows if row["family"] == family]
     pretraining = [row for row in family_rows if row["part"] == "pretraining"]
     values: dict[str, list[float]] = {}  # name of a value -> the values of the seeds
@@ -176,12 +161,10 @@ def _format_table(table: FamilyTable) -> list[str]:
 
 
 def _describe_validation(recipe: dict) -> str:
-    """Describe how many validation rows are used, if not all of them."""
     return f", evaluated on {recipe['validation_rows']:,} rows" if recipe["validation_rows"] else ""
 
 
 def _count_rows(settings: dict, name: str) -> int:
-    """Return the maximum number of training rows of a task."""
     return min(settings["tasks"][name]["rows"], settings["task_rows"] or 10**9)
 
 
@@ -198,26 +181,3 @@ def _format_value(values: dict, name: str, decimals: int, scale: float = 1.0) ->
     mean, deviation, _ = values[name]
     spread = "" if deviation is None else f" ± {scale * deviation:,.{decimals}f}"
     return f"{scale * mean:,.{decimals}f}{spread}"
-
-
-def make_results(table: FamilyTable) -> list[Result]:
-    """Make one recorded result per family: its masked-token accuracy, and in the field `peer` its metrics on tasks."""
-    settings = table.settings
-    setting = f"{settings['layers']} x {settings['hidden']}, {settings['minutes']:g} minutes"
-    results = []
-    for summary in table.families:
-        mean, _, seeds = summary.values["masked_accuracy"]
-        titles = {"glue": "GLUE tasks", "squad": "SQuAD F1"}
-        tasks = [
-            f"{title} {_format_value(summary.values, name, 1)}"
-            for name, title in titles.items()
-            if name in summary.values
-        ]
-        label = "generator's masked-token accuracy" if "replaced_recall" in summary.values else "masked-token accuracy"
-        results.append(
-            Result(
-                f"Pre-training: {FAMILY_TITLES[summary.family]}, {setting}, {label}", round(100 * mean, 1), unit="%",
-                n=seeds, peer=", ".join(tasks) or None, hardware=table.hardware,
-            )
-        )  # fmt: skip
-    return results

@@ -1,7 +1,6 @@
 """`bertlab bench finetune`: measure the speed of fine-tuning, compared with a peer: transformers' Trainer.
 
-Both implementations read the same rows. The peer is measured twice: with rows in random order, which is its default,
-and with `group_by_length`.
+The peer is measured twice: with rows in random order, which is its default, and with `group_by_length`.
 """
 
 import tempfile
@@ -15,25 +14,18 @@ import transformers
 import tyro
 
 from benchmarks import transformers_peer
-from benchmarks.harness import (
-    CLOCKS,
-    TrainingBenchOptions,
-    make_ratio_result,
-    measure_alternately,
-    measure_peak_memory_mb,
-    report,
-)
+from benchmarks.harness import CLOCKS, ClockOptions, make_ratio_result, measure_alternately, report
 from bertlab.checkpoints import locate
 from bertlab.config.tasks import get_task
 from bertlab.tasks.task_flags import get_finetune_type
-from bertlab.training.devices import describe_hardware, resolve_device
+from bertlab.training.devices import describe_hardware
 from bertlab.training.finetune import FinetuneConfig, read_data
-from bertlab.training.optimizers import Optimizer, Precision, resolve_precision
+from bertlab.training.optimizers import Optimizer
 from bertlab.training.trainer import Trainer as BertlabTrainer
 
 
 @dataclass(frozen=True)
-class FinetuneBenchConfig(TrainingBenchOptions):
+class FinetuneBenchConfig(ClockOptions):
     """Measure the tokens per second of fine-tuning, compared with the Trainer of transformers.
 
     Both implementations run alternately, with the same batch size, dropout, optimiser and precision. Padding tokens are
@@ -60,15 +52,12 @@ class FinetuneBenchConfig(TrainingBenchOptions):
     """Number of rounds; each implementation runs once in every round."""
     dropout: float = 0.1
     """Dropout rate of both implementations."""
-    precision: Precision = "auto"
-    """Number format of both implementations."""
 
 
 def measure(config: FinetuneBenchConfig) -> dict:
     """Return the median tokens per second of bertlab and of the peer in both row orders, and their ratios."""
-    device, spec = resolve_device(config.device), get_task(config.task)
+    (device, dtype), spec = config.set_up(), get_task(config.task)
     task_type = get_finetune_type(spec.kind)
-    dtype = resolve_precision(config.precision, device)
     datasets.disable_progress_bars()
     clock = CLOCKS[config.clock]
     rows = transformers_peer.read_task_rows(config.data or spec.hub_id, "train", task_type)[: config.rows]
@@ -96,8 +85,6 @@ def measure(config: FinetuneBenchConfig) -> dict:
             return (trainer.progress.tokens - tokens_before) / (clock() - start)
 
         tokenizer = transformers_peer.load_tokenizer(locate.find(config.checkpoint))
-        if not config.json:
-            print(f"{len(rows):,} rows; computing the features for transformers' Trainer ...", flush=True)
         max_tokens = data.options.max_tokens
         peer_data = transformers_peer.encode_rows(
             rows, task_type, spec.text, tokenizer, max_tokens, min(128, max_tokens // 3)
@@ -134,7 +121,6 @@ def measure(config: FinetuneBenchConfig) -> dict:
         "precision": str(dtype).removeprefix("torch."),
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         **speeds,
-        "peak_memory_mb": measure_peak_memory_mb(device),
     }
 
 
@@ -142,12 +128,10 @@ def run(config: FinetuneBenchConfig) -> None:
     """Measure, print the measurements, and record the results if `--record` is given."""
     measurements = measure(config)
     topic = f"Fine-tuning: tokens per second, {config.task}, {config.checkpoint}, {measurements['precision']}"
-    details = {"n": config.rounds, "hardware": measurements["hardware"]}
+    random, grouped, n = f"{topic}, rows in random order", f"{topic}, rows grouped by length", config.rounds
+    ratio, peer = "ratio_to_transformers_grouped", "Trainer, group_by_length"
     results = [
-        make_ratio_result(f"{topic}, rows in random order", measurements, peer="Trainer", target=2.0, **details),
-        make_ratio_result(
-            f"{topic}, rows grouped by length", measurements, "ratio_to_transformers_grouped",
-            peer="Trainer, group_by_length", **details,
-        ),
-    ]  # fmt: skip
+        make_ratio_result(random, measurements, peer="Trainer", target=2.0, n=n),
+        make_ratio_result(grouped, measurements, ratio, peer=peer, n=n),
+    ]
     report(measurements, results, config)

@@ -1,29 +1,27 @@
 """`bertlab bench lengths`: measure the speed of pre-training by sequence length and batch size.
 
-The cost of attention per token grows with the length of the input, while all other costs per token are constant. The
-paper therefore trains mostly on short inputs (appendix A.2).
+The cost of attention per token grows with the length; the paper therefore trains mostly on short inputs (appendix A.2).
 """
 
 import math
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import torch
 import tyro
 from tqdm import tqdm
 
-from benchmarks.harness import CLOCKS, TrainingBenchOptions, measure_peak_memory_mb, report
+from benchmarks.harness import CLOCKS, ClockOptions, measure_peak_memory_mb, report
 from benchmarks.results import Result
-from benchmarks.training_loop import Preset, TrainingLoop
+from benchmarks.training_loop import Preset, TrainingLoop, prepare_synthetic_corpus
 from bertlab.config.text_table import format_table
-from bertlab.training.devices import describe_hardware, resolve_device
-from bertlab.training.optimizers import Precision, resolve_precision
+from bertlab.training.devices import describe_hardware
 
 
 @dataclass(frozen=True)
-class LengthsBenchConfig(TrainingBenchOptions):
+class LengthsBenchConfig(ClockOptions):
     """Measure the tokens per second of pre-training for each combination of sequence length and batch size.
 
     Examples:
@@ -32,11 +30,9 @@ class LengthsBenchConfig(TrainingBenchOptions):
     """
 
     corpus: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """A prepared corpus. Default: random sentence pairs."""
+    """A prepared corpus. Default: a synthetic one."""
     preset: Preset = "mini"
     """The size of the model."""
-    vocab_size: int = 8192
-    """Vocabulary size of the random sentence pairs. Not used with --corpus."""
     max_tokens: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (64, 128, 256, 512)
     """Tokens in a sentence pair."""
     batch_sizes: Annotated[tuple[int, ...], tyro.conf.arg(metavar="INT ...")] = (8, 16, 32)
@@ -45,27 +41,27 @@ class LengthsBenchConfig(TrainingBenchOptions):
     """Tokens that each combination reads in a round. The number of steps follows from it, and is at least one."""
     rounds: int = 5
     """Number of rounds; each combination runs once in every round."""
-    precision: Precision = "auto"
-    """Number format of the computation."""
 
 
 def measure(config: LengthsBenchConfig) -> dict:
     """Return the settings of the measurement and, in `cells`, the median tokens per second by length and batch size."""
-    if config.threads:
-        torch.set_num_threads(config.threads)
-    device = resolve_device(config.device)
-    dtype = resolve_precision(config.precision, device)
+    device, dtype = config.set_up()
     clock = CLOCKS[config.clock]
     speeds: dict[tuple[int, int], list[float]] = {(T, B): [] for T in config.max_tokens for B in config.batch_sizes}
-    loops = {(T, B): TrainingLoop.build(config, B, T, device=device, dtype=dtype, clock=clock) for T, B in speeds}
-    for round_number in tqdm(range(config.rounds + 1), "rounds", disable=config.json):
-        for (T, B), loop in loops.items():
-            speed = loop.run_steps(max(1, math.ceil(config.tokens / (T * B))))
-            if round_number:  # the first round is a warm-up, in which data is loaded and memory allocated
-                speeds[T, B].append(speed)
+    with TemporaryDirectory() as directory:
+        corpus = config.corpus or prepare_synthetic_corpus(Path(directory, "corpus"))
+        loops = {
+            (T, B): TrainingLoop(config.preset, corpus, B, T, device=device, dtype=dtype, clock=clock)
+            for T, B in speeds
+        }
+        for round_number in tqdm(range(config.rounds + 1), "rounds", disable=config.json):
+            for (T, B), loop in loops.items():
+                speed = loop.run_steps(math.ceil(config.tokens / (T * B)))
+                if round_number:  # the first round is a warm-up, in which data is loaded and memory allocated
+                    speeds[T, B].append(speed)
     return {
         "model": config.preset,
-        "data": config.corpus.name if config.corpus else "random pairs",
+        "data": config.corpus.name if config.corpus else "synthetic corpus",
         "hardware": describe_hardware(device),
         "precision": str(dtype).removeprefix("torch."),
         "clock": config.clock,
@@ -77,10 +73,7 @@ def measure(config: LengthsBenchConfig) -> dict:
 
 
 def format_speeds(cells: dict[int, dict[int, int]]) -> str:
-    """Format speeds as a table with a row for each length and a column for each batch size.
-
-    Args:
-        cells: {tokens in a pair: {pairs in a batch: tokens per second}}.
+    """Format {tokens in a pair: {pairs in a batch: tokens per second}} as a table.
 
     >>> print(format_speeds({64: {8: 4100, 16: 4300}, 512: {8: 3000, 16: 3100}}))
     tokens in a pair  8 pairs  16 pairs

@@ -1,14 +1,11 @@
 """A load generator for `bertlab serve`: clients that send one request after another, and check every reply.
 
-Each client waits for a reply before it sends its next request (closed loop), as `hey` and `wrk` do. bertlab has a
-generator of its own because the well-known ones do not compare replies. The clients run in the process of the
-benchmark, so they use a part of the CPU time that the measured server needs.
+Each client waits for a reply before it sends its next request (closed loop), as `hey` and `wrk` do, which do not
+compare replies. The clients use a part of the CPU time that the measured server needs.
 """
 
 import asyncio
 import json
-import math
-import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import httpx2
+import numpy as np
 
 TOLERANCE = 1e-4  # equal numbers may differ by this much, because the rounding depends on the batch
 # outcomes of a request without a reply; the outcome of a request with a reply is its HTTP status
@@ -28,25 +26,18 @@ class Exchange:
     """A request, and its correct reply."""
 
     path: str
-    """The route."""
-    body: bytes
-    """The body of the request, as JSON."""
-    expected: dict
-    """The correct reply, a JSON object."""
+    body: bytes  # JSON
+    expected: dict  # a JSON object
 
 
 @dataclass
 class LoadResult:
     """The outcomes and times of the requests of all clients."""
 
-    seconds: float = 0.0
-    """The time from the first request to the last reply."""
-    latency_ms: list[float] = field(default_factory=list)
-    """The time from each request to its reply, in milliseconds; only for replies with the status 200."""
-    outcomes: Counter = field(default_factory=Counter)
-    """The number of requests by outcome: an HTTP status, `NOT_CONNECTED` or `LOST`."""
-    num_wrong: int = 0
-    """The number of replies with the status 200 that differ from the expected one."""
+    seconds: float = 0.0  # from the first request to the last reply
+    latency_ms: list[float] = field(default_factory=list)  # of the replies with the status 200
+    outcomes: Counter = field(default_factory=Counter)  # an HTTP status, `NOT_CONNECTED` or `LOST` -> requests
+    num_wrong: int = 0  # replies with the status 200 that differ from the expected one
 
     @property
     def throughput(self) -> float:
@@ -59,71 +50,48 @@ class LoadResult:
         return sum(count for outcome, count in self.outcomes.items() if isinstance(outcome, int))
 
     def percentile(self, percent: int) -> float:
-        """Return a percentile of the times in milliseconds; NaN for fewer than two times."""
-        if len(self.latency_ms) < 2:
-            return float("nan")
-        return round(statistics.quantiles(self.latency_ms, n=100, method="inclusive")[percent - 1], 1)
+        """Return a percentile of the times in milliseconds; NaN without a time."""
+        return round(float(np.percentile(self.latency_ms, percent)), 1) if self.latency_ms else float("nan")
 
 
-def run_load(
+async def run_load(
     url: str,
     exchanges: Sequence[Exchange],
     clients: int,
-    seconds: float | None = None,
+    seconds: float,
     cause_failure: Callable[[], None] | None = None,
     *,
     keep_alive: bool = True,
 ) -> LoadResult:
-    """Send requests from several clients at once.
+    """Send requests from several clients at once, over and over for some seconds.
 
     Args:
-        url: the address of the server.
-        exchanges: the requests. They are sent in this order; with `seconds`, they are repeated.
-        clients: the number of clients.
-        seconds: how long to send requests; None sends each request once.
-        cause_failure: a function that runs in another thread after half of the time, or after half of the requests.
+        cause_failure: a function that runs in another thread after half of the time.
         keep_alive: whether a client reuses its connection.
     """
-    return asyncio.run(_run_load(url, exchanges, clients, seconds, cause_failure, keep_alive))
-
-
-async def _run_load(url, exchanges, clients, seconds, cause_failure, keep_alive) -> LoadResult:
-    """Do what `run_load` describes, in an event loop."""
-    result = LoadResult()
-    # the indices of the requests; each client takes the next one
-    indices = iter(range(len(exchanges)) if seconds is None else count())
-    time_limit = math.inf if seconds is None else seconds
+    result, indices = LoadResult(), count()  # each client takes the next index of a request
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None if keep_alive else 0)
-    start, half_done = time.perf_counter(), asyncio.Event()
+    start = time.perf_counter()
 
     async def run_client(client: httpx2.AsyncClient) -> None:
-        for index in indices:
-            elapsed = time.perf_counter() - start
-            if elapsed > time_limit:
-                return
-            if elapsed > time_limit / 2 or (seconds is None and 2 * index >= len(exchanges)):
-                half_done.set()
-            outcome = await _send(client, exchanges[index % len(exchanges)], result)
+        while time.perf_counter() - start < seconds:
+            outcome = await _send(client, exchanges[next(indices) % len(exchanges)], result)
             result.outcomes[outcome] += 1
             if outcome == NOT_CONNECTED:
                 return
 
     async def cause_failure_later() -> None:
-        """Cause the failure after half of the time, or after half of the requests."""
-        await half_done.wait()
+        await asyncio.sleep(seconds / 2)
         await asyncio.to_thread(cause_failure)
 
-    failure = asyncio.create_task(cause_failure_later()) if cause_failure else None
+    failures = [cause_failure_later()] if cause_failure else []
     async with httpx2.AsyncClient(base_url=url, limits=limits, timeout=600) as client:
-        await asyncio.gather(*(run_client(client) for _ in range(clients)))
+        await asyncio.gather(*failures, *(run_client(client) for _ in range(clients)))
     result.seconds = time.perf_counter() - start
-    if failure:
-        await failure
     return result
 
 
 async def _send(client: httpx2.AsyncClient, exchange: Exchange, result: LoadResult) -> int | str:
-    """Send a request and return its outcome. For a reply with 200, add its time and its correctness to `result`."""
     start = time.perf_counter()
     try:
         reply = await client.post(exchange.path, content=exchange.body, headers={"content-type": "application/json"})

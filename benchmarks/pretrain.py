@@ -1,8 +1,7 @@
 """`bertlab bench pretrain`: measure the speed of `bertlab pretrain`, compared with training loops of `transformers`.
 
 bertlab runs as a command in a separate process. Its speed is computed from the growth of its log, so the time for
-checkpoints, snapshots and reports is included. The peers train `BertForPreTraining` on the same padded sentence
-pairs, and on full rows of consecutive text, which need no padding.
+checkpoints, snapshots and reports is included.
 """
 
 import json
@@ -18,18 +17,13 @@ import torch
 import transformers
 import tyro
 
-from benchmarks.harness import BenchOptions, make_ratio_result, measure_alternately, report
-from benchmarks.pretrain_peers import FullRows, PaddedPairs, PretrainingPeer
-from benchmarks.synthetic_corpus import prepare_synthetic_corpus
-from benchmarks.training_loop import Preset, TrainingLoop
+from benchmarks.harness import DeviceOptions, make_ratio_result, measure_alternately, report
+from benchmarks.pretrain_peers import PretrainingPeer, make_full_rows
+from benchmarks.training_loop import Preset, TrainingLoop, prepare_synthetic_corpus
 from bertlab.abilities.cost.measure_flops import count_flop, measure_peak_flops
 from bertlab.config.errors import BertlabError
 from bertlab.config.languages import Message
-from bertlab.text.pretraining.corpus import Corpus
-from bertlab.text.pretraining.sampler import PairSampler
-from bertlab.text.tokenizers.wordpiece import Tokenizer
-from bertlab.training.devices import describe_hardware, resolve_device
-from bertlab.training.optimizers import Precision, resolve_precision
+from bertlab.training.devices import describe_hardware
 
 # preset -> the target for bertlab's speed divided by the speed of the peer on padded pairs
 TARGET_RATIOS = {"tiny": 5.0, "mini": 5.0, "base": 1.5}
@@ -38,7 +32,7 @@ POLL_SECONDS = 0.02  # time between two checks of the size of the run's log
 
 
 @dataclass(frozen=True)
-class PretrainBenchConfig(BenchOptions):
+class PretrainBenchConfig(DeviceOptions):
     """Measure the tokens per second of `bertlab pretrain` and, for comparison, of a peer: `BertForPreTraining` of
     transformers.
 
@@ -55,8 +49,6 @@ class PretrainBenchConfig(BenchOptions):
     """A prepared corpus. Default: a synthetic one."""
     preset: Preset = "mini"
     """The size of the models."""
-    vocab_size: int = 8192
-    """Maximum size of the vocabulary of the synthetic corpus, in tokens."""
     batch_size: int = 32
     """Sentence pairs, or full rows, in a step."""
     max_tokens: int = 128
@@ -67,36 +59,25 @@ class PretrainBenchConfig(BenchOptions):
     """Maximum number of steps in a round."""
     rounds: int = 5
     """Number of rounds; each implementation runs once in every round."""
-    precision: Precision = "auto"
-    """Number format of all implementations."""
     peer_dropout: float = 0.1
     """Dropout rate of the peer: 0.1 is the default of transformers, 0 the default of `bertlab pretrain`."""
-    device: str = "auto"
-    """cpu or cuda; auto uses a GPU if one is available."""
-    threads: Annotated[int | None, tyro.conf.arg(metavar="INT")] = None
-    """Number of CPU threads. Default: the number that PyTorch chooses, usually one for each core."""
 
 
 def measure(config: PretrainBenchConfig) -> dict:
     """Return the median tokens per second of bertlab and of both peers, their ratios, and the MFU of bertlab."""
-    if config.threads:
-        torch.set_num_threads(config.threads)
-    device = resolve_device(config.device)
-    dtype = resolve_precision(config.precision, device)
+    device, dtype = config.set_up()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        corpus = config.corpus or prepare_synthetic_corpus(directory / "corpus", config.vocab_size)
-        settings = LoopSettings(config.preset, corpus, config.vocab_size)
-        loop = TrainingLoop.build(settings, config.batch_size, config.max_tokens, device=device, dtype=dtype)
+        corpus = config.corpus or prepare_synthetic_corpus(directory / "corpus")
+        loop = TrainingLoop(config.preset, corpus, config.batch_size, config.max_tokens, device=device, dtype=dtype)
         flop_per_token = measure_flop_per_token(loop)
         model_config = loop.model_config.replace(
             hidden_dropout=config.peer_dropout, attention_dropout=config.peer_dropout
         )
-        pairs = PaddedPairs(loop.trainer.batches)
-        rows = FullRows(corpus, config.batch_size, config.max_tokens)
+        rows = make_full_rows(corpus, config.batch_size, config.max_tokens)
         peers = {
             name: PretrainingPeer(model_config, batches, loop.mask_rule, loop.trainer.optimizer.config, device, dtype)
-            for name, batches in (("padded_pairs", pairs), ("full_rows", rows))
+            for name, batches in (("padded_pairs", loop.trainer.batches), ("full_rows", rows))
         }
         parameters = sum(p.numel() for p in loop.trainer.optimizer.model.parameters())
         outside_seconds: list[float] = []  # for each run, the time outside of training, from `time_command`
@@ -112,9 +93,8 @@ def measure(config: PretrainBenchConfig) -> dict:
             for name, peer in peers.items()
         }
         speeds = measure_alternately(run_bertlab, run_peers, config.rounds, quiet=config.json)
-        # These two are measured last, so that they do not evict an implementation's data from the CPU's caches.
+        # measured last, so that it does not evict an implementation's data from the CPU's caches
         peak_flops = measure_peak_flops(device, dtype)
-        pair_speed = measure_pair_speed(corpus, config.batch_size, config.max_tokens)
     return {
         "model": f"{model_config.num_layers} x {model_config.hidden_size}, vocabulary {model_config.vocab_size:,}",
         "parameters": parameters,
@@ -126,23 +106,10 @@ def measure(config: PretrainBenchConfig) -> dict:
         "versions": f"torch {torch.__version__}, transformers {transformers.__version__}",
         **speeds,
         "seconds_outside_training": round(min(outside_seconds), 1),
-        "pair_sampler_tokens_per_second": round(pair_speed),
         "mflop_per_token": round(flop_per_token / 1e6, 2),
         "peak_gflop_per_second": round(peak_flops / 1e9),
         "mfu": round(flop_per_token * speeds["bertlab_tokens_per_second"] / peak_flops, 3),
     }
-
-
-@dataclass(frozen=True)
-class LoopSettings:
-    """The model and the data of a `TrainingLoop`."""
-
-    preset: Preset
-    """The size of the model."""
-    corpus: Path
-    """The prepared corpus."""
-    vocab_size: int
-    """Not used, because the corpus has its own vocabulary; `ModelAndData` requires it."""
 
 
 def measure_flop_per_token(loop: TrainingLoop) -> float:
@@ -153,35 +120,10 @@ def measure_flop_per_token(loop: TrainingLoop) -> float:
     return flop / (loop.trainer.progress.tokens - tokens_before)
 
 
-def measure_pair_speed(corpus: Path, batch_size: int, max_tokens: int) -> float:
-    """Return the speed at which one process makes sentence pairs, in tokens per second.
-
-    If training is faster than this, its steps wait for data.
-    """
-    pairs = PairSampler(Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer"), batch_size, max_tokens, seed=1)
-    next(pairs)  # a first batch, which opens the files
-    tokens, blocks, start = 0, {(pairs.position.epoch, pairs.position.block)}, time.perf_counter()
-    while len(blocks) < 3:  # the pairs of a block are made together, so whole blocks are timed
-        tokens += int(next(pairs).inputs.attention_mask_BT.sum())
-        blocks.add((pairs.position.epoch, pairs.position.block))
-    return tokens / (time.perf_counter() - start)
-
-
 def time_command(config: PretrainBenchConfig, corpus: Path, out: Path, dtype: torch.dtype) -> tuple[float, float]:
-    """Run `bertlab pretrain` and measure its wall-clock time.
+    """Run `bertlab pretrain`, and return its tokens per second after the warm-up and the seconds outside of that time.
 
-    Args:
-        config: the settings of the run.
-        corpus: the directory of the corpus.
-        out: the run directory.
-        dtype: the number format.
-
-    Returns:
-        The tokens per second between the end of the warm-up and the last step, including everything that the run does
-        between the steps; and the seconds of the process outside of that interval: start-up, warm-up and final save.
-
-    Raises:
-        BertlabError: the command fails, or runs too few steps.
+    The speed includes all that the run does between two steps.
     """
     command = [sys.executable, "-m", "bertlab", "pretrain", str(corpus), "--out", str(out), "--preset", config.preset]
     command += ["--batch-size", str(config.batch_size), "--max-tokens", str(config.max_tokens)]
@@ -216,7 +158,6 @@ def time_command(config: PretrainBenchConfig, corpus: Path, out: Path, dtype: to
 
 
 def _read_progress(log: Path, log_sizes: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return (time, tokens) for each time at which a new step after the warm-up appeared in the log."""
     content, progress = log.read_bytes() if log.is_file() else b"", []
     for seconds, size in log_sizes:
         # the last line may be incomplete, and some lines contain no step
@@ -232,17 +173,10 @@ def run(config: PretrainBenchConfig) -> None:
     measurements = measure(config)
     topic = f"Pre-training: tokens per second, {config.preset}, {measurements['precision']}"
     peer = "BertForPreTraining" + (f", dropout {config.peer_dropout}" if config.peer_dropout != 0.1 else "")
-    details = {"n": config.rounds, "hardware": measurements["hardware"]}
+    target, n = TARGET_RATIOS.get(config.preset), config.rounds
+    pairs, rows = f"{topic}, same padded pairs", f"{topic}, compared with full rows"
     results = [
-        make_ratio_result(
-            f"{topic}, same padded pairs", measurements, peer=peer, target=TARGET_RATIOS.get(config.preset), **details
-        ),
-        make_ratio_result(
-            f"{topic}, compared with full rows",
-            measurements,
-            "ratio_to_full_rows",
-            peer=f"{peer}, no padding",
-            **details,
-        ),
+        make_ratio_result(pairs, measurements, peer=peer, target=target, n=n),
+        make_ratio_result(rows, measurements, "ratio_to_full_rows", peer=f"{peer}, no padding", n=n),
     ]
     report(measurements, results, config)

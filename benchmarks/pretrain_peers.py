@@ -1,17 +1,12 @@
 """The implementation that `bertlab bench pretrain` compares bertlab with (the peer).
 
-It is a training loop for transformers' `BertForPreTraining`. Its batches contain either the padded
-sentence pairs that bertlab makes, or full rows, which need no padding.
-
-Shape legend: B batch, T tokens, P slots for the predicted tokens of all rows. Every row has equally many slots, and may
-leave some of them empty.
+Shape legend: B batch, T tokens, P slots for the predicted tokens of all rows; some slots may be empty.
 """
 
 import itertools
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -25,88 +20,42 @@ from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.optimizers import OptimConfig
 
 
-class Batches(Protocol):
-    """An endless source of batches."""
+def make_full_rows(corpus: Path, batch_size: int, max_tokens: int) -> Iterator[PairBatch]:
+    """Yield batches without end whose rows are consecutive text without padding: [CLS], tokens of the corpus, [SEP].
 
-    def __next__(self) -> PairBatch: ...
-
-
-class PaddedPairs:
-    """The padded sentence pairs that bertlab makes.
-
-    Args:
-        batches: the source of the pairs.
+    The blocks of the corpus and the rows of a block are in random order.
     """
-
-    def __init__(self, batches: Batches):
-        self.batches = batches
-
-    def __next__(self) -> PairBatch:
-        return next(self.batches)
-
-
-class FullRows:
-    """Rows of equal length that contain consecutive text, without padding: [CLS], tokens of the corpus, [SEP].
-
-    Args:
-        corpus: the directory of a prepared corpus.
-        batch_size: rows in a batch.
-        max_tokens: tokens in a row.
-    """
-
-    def __init__(self, corpus: Path, batch_size: int, max_tokens: int):
-        self.corpus, self.tokenizer = Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer")
-        self.batch_size, self.max_tokens = batch_size, max_tokens
-        self.batches = self._make_batches()
-
-    def __next__(self) -> PairBatch:
-        return next(self.batches)
-
-    def _make_batches(self) -> Iterator[PairBatch]:
-        """Yield batches without end, with the blocks of the corpus and the rows of each block in random order."""
-        B, T, rng = self.batch_size, self.max_tokens, np.random.default_rng(0)
-        remaining_tokens = np.empty(0, np.int64)
-        while True:
-            for block in rng.permutation(self.corpus.num_blocks):
-                tokens = np.concatenate(
-                    [remaining_tokens, self.corpus.read_documents(int(block)).tokens.astype(np.int64)]
-                )
-                num_rows = len(tokens) // (T - 2)
-                rows = np.full((num_rows, T), self.tokenizer.cls_id)
-                rows[:, 1:-1] = tokens[: num_rows * (T - 2)].reshape(num_rows, T - 2)
-                rows[:, -1] = self.tokenizer.sep_id
-                rng.shuffle(rows)
-                used_rows = num_rows - num_rows % B  # rows that fill whole batches
-                for ids_BT in rows[:used_rows].reshape(-1, B, T):
-                    yield self._make_batch(torch.from_numpy(ids_BT.copy()), rng)
-                # If a block is too small for one batch, its tokens are put in front of the next block.
-                remaining_tokens = np.empty(0, np.int64) if used_rows else tokens
-
-    def _make_batch(self, ids_BT: torch.Tensor, rng: np.random.Generator) -> PairBatch:
-        """Make a batch whose rows are single segments. Its labels of sentence pairs are 0, because it has no pairs."""
-        inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
-        key_B = torch.from_numpy(rng.integers(0, 1 << 62, len(ids_BT)))
-        return PairBatch(inputs, key_B, torch.zeros(len(ids_BT), dtype=torch.int64))
+    opened, tokenizer = Corpus.open(corpus), Tokenizer.load(corpus / "tokenizer")
+    B, T, rng = batch_size, max_tokens, np.random.default_rng(0)
+    remaining_tokens = np.empty(0, np.int64)
+    while True:
+        for block in rng.permutation(opened.num_blocks):
+            tokens = np.concatenate([remaining_tokens, opened.read_documents(int(block)).tokens.astype(np.int64)])
+            num_rows = len(tokens) // (T - 2)
+            rows = np.full((num_rows, T), tokenizer.cls_id)
+            rows[:, 1:-1] = tokens[: num_rows * (T - 2)].reshape(num_rows, T - 2)
+            rows[:, -1] = tokenizer.sep_id
+            rng.shuffle(rows)
+            used_rows = num_rows - num_rows % B  # rows that fill whole batches
+            for row_ids_BT in rows[:used_rows].reshape(-1, B, T):
+                ids_BT = torch.from_numpy(row_ids_BT.copy())
+                inputs = Batch(ids_BT, torch.zeros_like(ids_BT), torch.ones_like(ids_BT, dtype=torch.bool))
+                key_B = torch.from_numpy(rng.integers(0, 1 << 62, B))
+                yield PairBatch(inputs, key_B, torch.zeros(B, dtype=torch.int64))  # not pairs, so all labels are 0
+            # If a block is too small for one batch, its tokens are put in front of the next block.
+            remaining_tokens = np.empty(0, np.int64) if used_rows else tokens
 
 
 class PretrainingPeer:
     """A standard training loop: BertForPreTraining with SDPA, a label for every token, fused AdamW, and autocast.
 
     On CUDA the model is compiled, which is fastest there. On a CPU, compilation gains nothing.
-
-    Args:
-        config: the configuration of the model.
-        batches: the source of the batches.
-        mask_rule: how tokens are masked.
-        optim: the settings of AdamW.
-        device: the device of the training.
-        dtype: the number format of autocast; float32 to train without autocast.
     """
 
     def __init__(
         self,
         config: ModelConfig,
-        batches: Batches,
+        batches: Iterator[PairBatch],
         mask_rule: MaskRule,
         optim: OptimConfig,
         device: torch.device,

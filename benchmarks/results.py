@@ -1,8 +1,6 @@
 """Record results in `benchmarks/results.jsonl`, and generate BENCHMARKS.md from it (`bertlab bench report`).
 
-The file has one row per measurement, and rows are only appended. The report shows the newest row of each claim. A
-claim begins with its topic and a colon ("Pre-training: ..."). The report has one table per topic; `TABLE_OF_TOPIC`
-lists the topics that share a table.
+Rows are only appended; the report shows the newest row of each claim, in one table per topic.
 """
 
 import json
@@ -36,11 +34,11 @@ AVX-512 on a shared machine, *Xeon AMX* two cores of a later Xeon. Nothing has b
 the one that was measured; up to 2026-11-23, the one that added the result.
 """
 
-# These topics share a table, because the report may have at most 100 lines: topic -> title of the table.
+# topics that share a table with another one -> the title of the table
 TABLE_OF_TOPIC = {
-    "Pre-training": "Pre-training and data", "Data": "Pre-training and data",
-    "App": "App and serving", "Serving": "App and serving",
-}  # fmt: skip
+    **dict.fromkeys(("Pre-training", "Data"), "Pre-training and data"),
+    **dict.fromkeys(("App", "Serving"), "App and serving"),
+}
 TABLE_HEADER = (
     "| benchmark | value | target | compared with | machine | date, commit | command |",
     "|---|---:|---:|---|---|---|---|",
@@ -51,28 +49,17 @@ TABLE_HEADER = (
 class Result:
     """A measurement that supports a claim: one row of `benchmarks/results.jsonl`."""
 
-    claim: str
-    """What is measured: a topic, a colon, and the quantity in plain words."""
-    value: float
-    """The measured value; the median if there are several rounds."""
-    unit: str = ""
-    """The unit of the value: "x" for a ratio, "%", "ms", "MB" and so on."""
-    spread: tuple[float, float] | None = None
-    """The minimum and the maximum over the rounds; None for a single measurement."""
-    n: int | None = None
-    """The number of rounds, seeds or examples."""
-    peer: str | None = None
-    """What the value is compared with."""
-    target: float | None = None
-    """The value to reach, if one was set: a minimum for speeds; a maximum for times, sizes and errors."""
+    claim: str  # a topic, a colon, and the quantity in plain words
+    value: float  # the median if there are several rounds
+    unit: str = ""  # "x" for a ratio, "%", "ms", "MB" and so on
+    spread: tuple[float, float] | None = None  # the minimum and the maximum over the rounds
+    n: int | None = None  # the number of rounds, seeds or examples
+    peer: str | None = None  # what the value is compared with
+    target: float | None = None  # a minimum for speeds; a maximum for times, sizes and errors
     command: str = ""
-    """The command that measures the value."""
     hardware: str | None = None
-    """The machine on which it was measured."""
-    commit: str | None = None
-    """The commit that was measured."""
-    date: str | None = None
-    """The day of the measurement, as YYYY-MM-DD."""
+    commit: str | None = None  # the one that was measured
+    date: str | None = None  # YYYY-MM-DD
 
 
 @dataclass(frozen=True)
@@ -102,11 +89,7 @@ def append_results(results: Sequence[Result], path: Path | None = None) -> None:
 
 
 def read_results(path: Path) -> list[Result]:
-    """Read the results of a file.
-
-    Raises:
-        DataError: the file is missing, or a line of it is not a result.
-    """
+    """Read the results of a file; raise DataError if it is missing or a line of it is not a result."""
     if not path.is_file():
         raise DataError("bench-results-missing", path=str(path))
     rows = []
@@ -154,8 +137,7 @@ def _format_row(result: Result) -> str:
 
 
 def _format_value(value: float, unit: str) -> str:
-    """Return a value with its unit.
-
+    """
     >>> _format_value(4.07, "x"), _format_value(46.8, "%"), _format_value(12345.0, "tokens/s")
     ('4.07x', '46.8 %', '12,345 tokens/s')
     """

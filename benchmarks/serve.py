@@ -1,6 +1,5 @@
 """`bertlab bench serve`: how optimisations speed up text classification on a CPU, and what they cost in accuracy."""
 
-import os
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Annotated, Literal
@@ -8,9 +7,8 @@ from typing import Annotated, Literal
 import torch
 import transformers
 import tyro
-from tqdm import tqdm
 
-from benchmarks.harness import BenchOptions, report
+from benchmarks.harness import BenchOptions, describe_load, report
 from benchmarks.results import Result, find_current_commit, read_command_line
 from benchmarks.serve_steps import StepSettings, make_step_result, measure_speed, open_steps, repeat_texts
 from bertlab.abilities.cost.serving_figures import name_step
@@ -19,7 +17,6 @@ from bertlab.abilities.cost.serving_rows import (
     PEERS,
     PUBLISHED,
     STEPS,
-    PublishedAccuracy,
     ServingRun,
     append_run,
 )
@@ -69,7 +66,7 @@ class ServeBenchConfig(BenchOptions):
     """The task whose texts are classified."""
     data: Annotated[str | None, tyro.conf.arg(metavar="PATH")] = None
     """The validation rows: a file, a directory or a hub id. Default: the task's data on the hub."""
-    small: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT", aliases=("--student",))] = None
+    small: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The small checkpoint that replaces the model of base size. Default: the shipped checkpoint of the task."""
     base: Annotated[str | None, tyro.conf.arg(metavar="CHECKPOINT")] = None
     """The checkpoint of the first configuration, fine-tuned on the task. Default: random weights of BERT's base
@@ -92,14 +89,10 @@ class ServeBenchConfig(BenchOptions):
 
 
 def measure(config: ServeBenchConfig) -> ServingRun:
-    """Measure all steps and peers.
-
-    Raises:
-        BertlabError: a checkpoint cannot be opened, lacks a classification layer or has other labels than the task.
-    """
+    """Measure all steps and peers."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    load_before = os.getloadavg()[0]
+    load = describe_load()
     student = checkpoint.load(config.small or config.task)
     examples = read_examples(config, student)
     base = checkpoint.load(config.base) if config.base else None
@@ -107,20 +100,20 @@ def measure(config: ServeBenchConfig) -> ServingRun:
         check_checkpoint(loaded, examples)
     texts = [row.texts[0] for row in examples.rows]
     timed_texts = texts[:: max(1, len(texts) // config.texts)][: config.texts]
+    tokens = student.tokenizer.encode_ids(timed_texts)  # without [CLS] and [SEP]
     settings = StepSettings(config.batch_size, config.max_tokens, count_cores())
     requests = dict.fromkeys((*STEPS, *PEERS), timed_texts) | {"cache": repeat_texts(timed_texts, config.repeated)}
     with open_steps(student, base, settings) as classifiers:
-        progress = iter if config.json else (lambda steps: tqdm(steps, "steps", leave=False))
-        speeds = measure_speed(classifiers, requests, config.rounds, config.seconds, progress)
+        speeds = measure_speed(classifiers, requests, config.rounds, config.seconds, quiet=config.json)
         names_with_accuracy = [name for name in classifiers if base is not None or name not in ("base", "peer-base")]
         predictions = {name: classifiers[name].classify(texts) for name in names_with_accuracy}
     return ServingRun(
         task=config.task, student=student.name,
         student_size=(student.config.num_layers, student.config.hidden_size), base=base and base.name,
-        rows=len(texts), texts=len(timed_texts), mean_tokens=compute_mean_tokens(student, timed_texts),
+        rows=len(texts), texts=len(timed_texts), mean_tokens=round(sum(map(len, tokens)) / len(tokens) + 2, 1),
         max_tokens=config.max_tokens, batch_size=config.batch_size, repeated=config.repeated,
         repeated_rows=round(1 - len(set(texts)) / len(texts), 4), cores=settings.cores, rounds=config.rounds,
-        hardware=f"{describe_hardware(torch.device('cpu'))}, load {load_before:.1f} at the start",
+        hardware=f"{describe_hardware(torch.device('cpu'))}, {load}",
         command=read_command_line(), commit=find_current_commit(), date=date.today().isoformat(),
         steps=tuple(
             make_step_result(name, speeds[name], [row.target for row in examples.rows], predictions.get(name),
@@ -131,11 +124,7 @@ def measure(config: ServeBenchConfig) -> ServingRun:
 
 
 def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
-    """Read the validation rows of the task, and skip invalid rows.
-
-    Raises:
-        BertlabError: the rows cannot be read, or have no labels.
-    """
+    """Read the validation rows of the task, and skip invalid rows."""
     spec = get_task(config.task)
     task_type = get_finetune_type(spec.kind)
     options = evaluation.EvaluationOptions(
@@ -150,11 +139,7 @@ def read_examples(config: ServeBenchConfig, student: Checkpoint) -> Examples:
 
 
 def check_checkpoint(loaded: Checkpoint, examples: Examples) -> None:
-    """Check that a checkpoint can be measured.
-
-    Raises:
-        BertlabError: it is an ONNX file, lacks a classification layer, or has other labels than the task.
-    """
+    """Check that a checkpoint can be measured."""
     if isinstance(loaded.model, OnnxBert):
         raise CheckpointError("onnx-already", name=loaded.name)
     loaded.model.require_head("classify")
@@ -162,11 +147,6 @@ def check_checkpoint(loaded: Checkpoint, examples: Examples) -> None:
         raise BertlabError(
             "compress-labels-differ", labels=list(loaded.config.labels), task_labels=list(examples.labels)
         )
-
-
-def compute_mean_tokens(student: Checkpoint, texts: list[str]) -> float:
-    """Return how many tokens a text has on average, with [CLS] and [SEP]."""
-    return round(sum(len(ids) + 2 for ids in student.tokenizer.encode_ids(texts)) / len(texts), 1)
 
 
 def format_run(run: ServingRun) -> list[str]:
@@ -186,16 +166,11 @@ def format_run(run: ServingRun) -> list[str]:
         f"Cache: {run.repeated:.0%} of the requests repeat an earlier one; of the rows, {run.repeated_rows:.1%} do.",
     ]
     if run.base is None:
-        notes.append(describe_published(PUBLISHED[run.task]))
+        notes.append(
+            "Base size has random weights, so only its speed is measured. Published accuracy: "
+            f"{PUBLISHED[run.task].percent} ({PUBLISHED[run.task].title})."
+        )
     return [*format_table(rows, "<>>>>>>"), *notes]
-
-
-def describe_published(published: PublishedAccuracy) -> str:
-    """Return a note that the accuracy of the first step is not measured, with a published accuracy."""
-    return (
-        f"Base size has random weights, so only its speed is measured. Published accuracy: {published.percent} "
-        f"({published.title})."
-    )
 
 
 def run(config: ServeBenchConfig) -> None:

@@ -1,8 +1,6 @@
 """The ways to classify texts that `bertlab bench serve` compares.
 
-Each way consists of a function that classifies one batch of texts, and of a `Classifier` that divides many texts into
-batches for this function. The functions tokenise the texts themselves, so that the measured time contains the
-tokenisation.
+The functions tokenise the texts themselves, so that the measured time contains the tokenisation.
 
 Shape legend: B batch, T tokens, K labels.
 """
@@ -12,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -31,43 +30,25 @@ ClassifyBatch = Callable[[Sequence[str]], list[int]]
 """A function that classifies one batch of texts, and returns the index of the predicted label of each text."""
 
 
+@dataclass
 class Classifier:
-    """Classify any number of texts, in batches.
+    """Classify any number of texts, in batches; the texts of a batch may have similar lengths, to avoid padding."""
 
-    Args:
-        classify_batches: classifies an iterable of batches, and yields the label indices of each batch in order.
-        batch_size: the maximum number of texts in a batch.
-        groups_by_length: whether the texts of a batch have a similar number of characters, so that little padding is
-            computed. `bertlab serve` chooses the requests of a batch in this way too.
-        uses_cache: whether each distinct text is computed only once.
-    """
-
-    def __init__(
-        self,
-        classify_batches: Callable[[Iterable[Sequence[str]]], Iterable[list[int]]],
-        batch_size: int,
-        *,
-        groups_by_length: bool = True,
-        uses_cache: bool = False,
-    ):
-        self.classify_batches, self.batch_size = classify_batches, batch_size
-        self.groups_by_length, self.uses_cache = groups_by_length, uses_cache
-        self._label_of_text: dict[str, int] = {}
-
-    def clear_cache(self) -> None:
-        """Remove all texts from the cache."""
-        self._label_of_text.clear()
+    classify_batches: Callable[[Iterable[Sequence[str]]], Iterable[list[int]]]  # yields the label indices of each batch
+    batch_size: int
+    groups_by_length: bool = True
+    uses_cache: bool = False
+    cache: dict[str, int] = field(default_factory=dict)  # text -> label index
 
     def classify(self, texts: Sequence[str]) -> list[int]:
         """Return the index of the predicted label of each text."""
         if not self.uses_cache:
             return self._classify_in_batches(texts)
-        new_texts = [text for text in dict.fromkeys(texts) if text not in self._label_of_text]
-        self._label_of_text |= zip(new_texts, self._classify_in_batches(new_texts), strict=True)
-        return [self._label_of_text[text] for text in texts]
+        new_texts = [text for text in dict.fromkeys(texts) if text not in self.cache]
+        self.cache |= zip(new_texts, self._classify_in_batches(new_texts), strict=True)
+        return [self.cache[text] for text in texts]
 
     def _classify_in_batches(self, texts: Sequence[str]) -> list[int]:
-        """Classify texts in batches, without the cache."""
         order = list(range(len(texts)))
         if self.groups_by_length:  # the longest first, so that no worker begins a long batch when the others are done
             order.sort(key=lambda index: -len(texts[index]))
@@ -83,15 +64,7 @@ class Classifier:
 def make_transformers_function(
     model: torch.nn.Module, tokenizer: transformers.PreTrainedTokenizerBase, max_tokens: int, *, fixed_length: bool
 ) -> ClassifyBatch:
-    """Make a function that classifies with a model of `transformers` in PyTorch.
-
-    Args:
-        model: a model for sequence classification, in eval mode.
-        tokenizer: the tokenizer of the model.
-        max_tokens: texts with more tokens are truncated.
-        fixed_length: whether to pad every text to `max_tokens`; if False, a text is padded to the longest one of its
-            batch.
-    """
+    """Make a function that classifies with a model of `transformers` in PyTorch."""
     padding = "max_length" if fixed_length else "longest"
 
     @torch.inference_mode()
@@ -109,12 +82,6 @@ def make_exported_function(
 
     The export, the session's default options and the padding to the longest text of a batch follow the documentation of
     `transformers` and Optimum (https://huggingface.co/docs/transformers/serialization).
-
-    Args:
-        model: a model for sequence classification, in eval mode.
-        tokenizer: the tokenizer of the model.
-        max_tokens: texts with more tokens are truncated.
-        path: the file to write.
     """
     runtime = require_onnxruntime()
     tokens = tokenizer(["one text", "another, longer text"], padding=True, return_tensors="pt")
@@ -138,13 +105,7 @@ def make_exported_function(
 
 
 def make_onnx_function(directory: Path, max_tokens: int, threads: int) -> ClassifyBatch:
-    """Make a function that classifies with an ONNX file of `checkpoints.onnx_files.save`.
-
-    Args:
-        directory: the directory of the file.
-        max_tokens: texts with more tokens are truncated.
-        threads: the number of threads that compute one batch.
-    """
+    """Make a function that classifies with an ONNX file of `checkpoints.onnx_files.save`."""
     torch.set_num_threads(threads)
     loaded = checkpoint.load(directory)
 
@@ -161,18 +122,15 @@ def make_batch(tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> B
     return collate([Input(np.array(row), np.zeros(len(row), np.int64)) for row in rows], tokenizer.pad_id)
 
 
-_classify_in_worker: ClassifyBatch | None = None
-"""In a worker process of `run_workers`: the function that classifies its batches. None in other processes."""
+_classify_in_worker: ClassifyBatch | None = None  # set in each worker process of `run_workers`
 
 
 def _open_in_worker(directory: Path, max_tokens: int) -> None:
-    """Open the ONNX file when a worker process starts."""
     global _classify_in_worker
     _classify_in_worker = make_onnx_function(directory, max_tokens, threads=1)
 
 
 def _run_in_worker(texts: Sequence[str]) -> list[int]:
-    """Classify a batch in a worker process."""
     return _classify_in_worker(texts)
 
 
@@ -180,16 +138,7 @@ def _run_in_worker(texts: Sequence[str]) -> list[int]:
 def run_workers(
     directory: Path, max_tokens: int, workers: int
 ) -> Iterator[Callable[[Iterable[Sequence[str]]], Iterable[list[int]]]]:
-    """Run worker processes until the `with` block ends. Each classifies batches with an ONNX file and one thread.
-
-    Args:
-        directory: the directory of the file.
-        max_tokens: texts with more tokens are truncated.
-        workers: the number of processes.
-
-    Yields:
-        A function that distributes batches to the workers, and yields the label indices of each batch in order.
-    """
+    """Run worker processes until the `with` block ends. Each classifies batches with an ONNX file and one thread."""
     context = multiprocessing.get_context("spawn")  # a fork would inherit the threads of this process
     with ProcessPoolExecutor(workers, context, _open_in_worker, (directory, max_tokens)) as pool:
         yield partial(pool.map, _run_in_worker)

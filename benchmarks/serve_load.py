@@ -1,26 +1,26 @@
 """`bertlab bench serve-load`: measure the throughput and latency of `bertlab serve`, under load and during failures."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated
 
+import psutil
 import tyro
 
-from benchmarks.harness import BenchOptions, report
+from benchmarks.harness import BenchOptions, describe_load, report
 from benchmarks.load import LOST, Exchange, LoadResult, run_load
 from benchmarks.results import Result
 from bertlab.abilities.classify import Classify
 from bertlab.config.errors import BertlabError, TextError
 from bertlab.config.languages import DEFAULT
-from bertlab.session import load
+from bertlab.session import load as open_session
 from bertlab.text.story_world.world import StoryWorld
 
 MAX_SENTENCES = 8  # the texts have 1 to 8 sentences
@@ -62,40 +62,22 @@ class Server:
     """A server that runs as a process."""
 
     process: subprocess.Popen
-    """The process."""
     url: str
-    """The address of the server."""
 
     def find_workers(self) -> list[int]:
         """Return the process ids of the workers: the children of the fork server, which is a child of the server."""
-        return sorted(pid for child in find_children(self.process.pid) for pid in find_children(child))
+        forks = psutil.Process(self.process.pid).children()
+        return sorted(worker.pid for fork in forks for worker in fork.children())
 
     def wait(self, seconds: float = 300) -> tuple[int, str, str]:
-        """Wait until the process ends, and return its exit code and the rest of its stdout and stderr.
-
-        Args:
-            seconds: how long to wait; subprocess.TimeoutExpired is raised after that.
-        """
+        """Wait until the process ends, and return its exit code and the rest of its stdout and stderr."""
         out, err = self.process.communicate(timeout=seconds)
         return self.process.returncode, out, err
 
 
-def find_children(pid: int) -> list[int]:
-    """Return the process ids of the children of a process; Linux lists each child under the thread that started it."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-
-
 @contextmanager
 def run_server(*arguments: str) -> Iterator[Server]:
-    """Run `bertlab serve` on a free port, and kill it if it still runs when the `with` block ends.
-
-    Args:
-        arguments: the arguments of the command.
-
-    Raises:
-        BertlabError: the server did not start.
-    """
+    """Run `bertlab serve` on a free port, and kill it if it still runs when the `with` block ends."""
     command = [sys.executable, "-m", "bertlab", "serve", *arguments, "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -112,12 +94,8 @@ def run_server(*arguments: str) -> Iterator[Server]:
 
 
 def make_exchanges(checkpoint: str, count: int) -> list[Exchange]:
-    """Make requests to /classify, with their correct replies.
-
-    Raises:
-        BertlabError: the checkpoint cannot be opened, or has no classification layer.
-    """
-    session, exchanges = load(checkpoint), []
+    """Make requests to /classify, with their correct replies."""
+    session, exchanges = open_session(checkpoint), []
     for index, story in enumerate(StoryWorld(DEFAULT).documents(count)):
         text = " ".join([sentence.text for sentence in story.sentences][: 1 + index % MAX_SENTENCES])
         try:
@@ -134,82 +112,63 @@ def measure(config: ServeLoadBenchConfig) -> dict:
     exchanges = make_exchanges(config.checkpoint, config.texts)
     workers = ["--workers", str(config.workers)] if config.workers else []
     arguments = [config.checkpoint, *workers, "--batch-size", str(config.batch_size), "--queue", str(config.queue)]
-    measurements: dict = {"cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 1), "rows": []}
+    measurements: dict = {"hardware": describe_load(), "rows": []}
     with run_server(*arguments, "--time-limit", "120") as server:
-        num_replies = run_load(server.url, exchanges, 8).replies  # a warm-up
+
+        def kill_worker() -> None:
+            os.kill(server.find_workers()[0], signal.SIGKILL)
+
+        def stop() -> None:
+            os.killpg(server.process.pid, signal.SIGTERM)
+
+        def load(clients: int, seconds: float = config.seconds, *failure: Callable, **options: bool) -> LoadResult:
+            return asyncio.run(run_load(server.url, exchanges, clients, seconds, *failure, **options))
+
+        num_replies = load(8, 2.0).replies  # a warm-up
         for clients in config.clients:
-            result = run_load(server.url, exchanges, clients, config.seconds)
-            num_replies += result.replies
-            measurements["rows"].append({
-                "clients": clients, "requests_per_second": round(result.throughput, 1),
-                "p50_ms": result.percentile(50), "p95_ms": result.percentile(95), "requests": result.replies,
-                **count_failures(result),
-            })  # fmt: skip
+            row = summarise(load(clients), clients)
+            measurements["rows"].append(row)
             if not config.json:
-                print_row(measurements["rows"][-1])
-        overload_result = run_load(server.url, exchanges, 2 * config.queue, config.seconds)
-        measurements["overload"] = {
-            "clients": 2 * config.queue, "requests_per_second": round(overload_result.throughput, 1),
-            "p95_ms": overload_result.percentile(95), "refused": overload_result.outcomes[429],
-            **count_failures(overload_result),
-        }  # fmt: skip
-        kill_result = run_load(server.url, exchanges, 16, config.seconds, lambda: kill_worker(server))
-        measurements["killed_worker"] = {"requests": kill_result.replies, **count_failures(kill_result)}
+                print("  ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+        measurements["overload"] = summarise(load(2 * config.queue), 2 * config.queue)
+        measurements["killed_worker"] = summarise(load(16, config.seconds, kill_worker), 16)
         # Every request has a connection of its own, because a server may close an idle connection at any time.
-        stop_result = run_load(
-            server.url, exchanges, 16, config.seconds, lambda: os.killpg(server.process.pid, signal.SIGTERM),
-            keep_alive=False,
-        )  # fmt: skip
+        stop_result = load(16, config.seconds, stop, keep_alive=False)
         exit_code, out, _ = server.wait(120)
-        # the server prints how many requests it has answered, and how many it has accepted
-        answered, accepted = (int(word) for word in out.split() if word.isdecimal())
-        num_replies += overload_result.replies + kill_result.replies + stop_result.replies
-        measurements["stop"] = {
-            "requests": stop_result.replies, "taken": accepted, "answered": answered, "wrong": stop_result.num_wrong,
-            "without_reply": accepted - num_replies, "exit_code": exit_code,
-        }  # fmt: skip
+    # the server prints how many requests it has answered, and how many it has accepted
+    answered, accepted = (int(word) for word in out.split() if word.isdecimal())
+    parts = (*measurements["rows"], measurements["overload"], measurements["killed_worker"])
+    num_replies += sum(part["requests"] for part in parts) + stop_result.replies
+    measurements["stop"] = {
+        "requests": stop_result.replies, "taken": accepted, "answered": answered, "wrong": stop_result.num_wrong,
+        "without_reply": accepted - num_replies, "exit_code": exit_code,
+    }  # fmt: skip
     return measurements
 
 
-def count_failures(result: LoadResult) -> dict:
-    """Count the requests without a correct reply, except those that were refused with 429."""
-    errors = sum(count for outcome, count in result.outcomes.items() if outcome not in (200, 429))
-    return {"lost": result.outcomes[LOST], "errors": errors, "wrong": result.num_wrong}
-
-
-def kill_worker(server: Server) -> None:
-    """Kill one worker of a server."""
-    os.kill(server.find_workers()[0], signal.SIGKILL)
-    time.sleep(0.1)
-
-
-def print_row(row: dict) -> None:
-    """Print one line of the table of throughput against latency."""
-    print(
-        f"{row['clients']:4} clients  {row['requests_per_second']:8.1f} requests/s  p50 {row['p50_ms']:8.1f} ms  "
-        f"p95 {row['p95_ms']:8.1f} ms  wrong {row['wrong']}  lost {row['lost']}",
-        flush=True,
-    )
+def summarise(result: LoadResult, clients: int) -> dict:
+    """Return the throughput, the latency and the failures; a request that was refused with 429 is not an error."""
+    return {
+        "clients": clients, "requests_per_second": round(result.throughput, 1), "p50_ms": result.percentile(50),
+        "p95_ms": result.percentile(95), "requests": result.replies, "refused": result.outcomes[429],
+        "lost": result.outcomes[LOST], "wrong": result.num_wrong,
+        "errors": sum(count for outcome, count in result.outcomes.items() if outcome not in (200, 429)),
+    }  # fmt: skip
 
 
 def run(config: ServeLoadBenchConfig) -> None:
     """Measure, print the measurements, and record the results if `--record` is given."""
     measurements = measure(config)
-    best = max(measurements["rows"], key=lambda row: row["requests_per_second"])
-    failures = sum(
-        part[name]
-        for part in (*measurements["rows"], measurements["overload"], measurements["killed_worker"],
-                     measurements["stop"])
-        for name in ("errors", "wrong", "without_reply")
-        if name in part
-    )  # fmt: skip
+    rows, stop = measurements["rows"], measurements["stop"]
+    best = max(rows, key=lambda row: row["requests_per_second"])
+    parts = (*rows, measurements["overload"], measurements["killed_worker"])
+    failures = sum(part["errors"] + part["wrong"] for part in parts) + stop["wrong"] + stop["without_reply"]
+    claim = f"Serving: {config.checkpoint}"
+    fastest, hardware = f"{claim}, {best['clients']} clients", measurements["hardware"]
+    failed = f"{claim}, requests lost or answered wrongly under overload, with a killed worker, and at a stop"
     results = [
-        Result(f"Serving: {config.checkpoint}, {best['clients']} clients, throughput", best["requests_per_second"],
-               "requests/s", n=best["requests"]),
-        Result(f"Serving: {config.checkpoint}, {best['clients']} clients, 95th percentile", best["p95_ms"], "ms",
-               n=best["requests"]),
-        Result(f"Serving: {config.checkpoint}, requests lost or answered wrongly under overload, with a killed worker, "
-               "and at a stop", failures, n=sum(row["requests"] for row in measurements["rows"]), target=0),
-    ]  # fmt: skip
-    hardware = f"{measurements['cores']} cores, load {measurements['load_before']} at the start"
+        Result(f"{fastest}, throughput", best["requests_per_second"], "requests/s", n=best["requests"]),
+        Result(f"{fastest}, 95th percentile", best["p95_ms"], "ms", n=best["requests"]),
+        Result(failed, failures, n=sum(row["requests"] for row in rows), target=0),
+    ]
     report(measurements, [replace(result, hardware=hardware) for result in results], config)

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 import transformers
+from tqdm import tqdm
 
 from benchmarks.serve_classifiers import (
     Classifier,
@@ -34,25 +35,13 @@ class StepSettings:
     """The settings that all steps have in common."""
 
     batch_size: int
-    """The maximum number of texts in a batch."""
-    max_tokens: int
-    """The length to which the first two steps pad, in tokens; longer texts are truncated."""
-    cores: int
-    """The number of threads that compute a batch, and the number of worker processes."""
+    max_tokens: int  # the length to which the first two steps pad; longer texts are truncated
+    cores: int  # the number of threads that compute a batch, and the number of worker processes
 
 
 @contextmanager
 def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSettings) -> Iterator[dict[str, Classifier]]:
-    """Open the classifiers of all steps, and of the peers to compare with; close them when the `with` block ends.
-
-    Args:
-        student: the small checkpoint, with a classification layer.
-        base: the checkpoint of the first step; None for random weights of BERT's base size.
-        settings: the settings of the steps.
-
-    Yields:
-        {name of a step or peer: its classifier}.
-    """
+    """Open the classifiers of all steps, and of the peers to compare with; close them when the `with` block ends."""
     torch.set_num_threads(settings.cores)
     batch_size, max_tokens = settings.batch_size, settings.max_tokens
     models = {"base": open_base(student, base), "student": _open_with_transformers(student)}
@@ -64,28 +53,25 @@ def open_steps(student: Checkpoint, base: Checkpoint | None, settings: StepSetti
             )
             for weights in ("float32", "int8")
         }
-        peers = {}
-        for name, (model, tokenizer) in models.items():
-            path = directory / f"{name}.onnx"
-            peers[f"peer-{name}"] = make_exported_function(model, tokenizer, max_tokens, path)
-
-        def make_padding_function(name: str) -> ClassifyBatch:
-            return make_transformers_function(*models[name], max_tokens, fixed_length=True)
 
         def make_classifier(classify_batch: ClassifyBatch, **options: bool) -> Classifier:
             return Classifier(lambda batches: map(classify_batch, batches), batch_size, **options)
 
-        classify_with_short_padding = make_transformers_function(*models["student"], max_tokens, fixed_length=False)
+        padded = {name: make_transformers_function(*models[name], max_tokens, fixed_length=True) for name in models}
+        exported = {
+            f"peer-{name}": make_exported_function(*models[name], max_tokens, directory / f"{name}.onnx")
+            for name in models
+        }
+        dynamic = make_transformers_function(*models["student"], max_tokens, fixed_length=False)
         classify_in_workers = stack.enter_context(run_workers(files["int8"], max_tokens, settings.cores))
         yield {
-            "base": make_classifier(make_padding_function("base"), groups_by_length=False),
-            "student": make_classifier(make_padding_function("student"), groups_by_length=False),
-            "dynamic": make_classifier(classify_with_short_padding),
+            **{name: make_classifier(function, groups_by_length=False) for name, function in padded.items()},
+            "dynamic": make_classifier(dynamic),
             "onnx": make_classifier(make_onnx_function(files["float32"], max_tokens, settings.cores)),
             "int8": make_classifier(make_onnx_function(files["int8"], max_tokens, settings.cores)),
             "workers": Classifier(classify_in_workers, batch_size),
             "cache": Classifier(classify_in_workers, batch_size, uses_cache=True),
-            **{name: make_classifier(function, groups_by_length=False) for name, function in peers.items()},
+            **{name: make_classifier(function, groups_by_length=False) for name, function in exported.items()},
         }
 
 
@@ -103,7 +89,6 @@ def open_base(student: Checkpoint, base: Checkpoint | None):
 
 
 def _open_with_transformers(loaded: Checkpoint):
-    """Open a checkpoint in float32, and its tokenizer, with `transformers`."""
     auto_class = transformers.AutoModelForSequenceClassification
     return auto_class.from_pretrained(loaded.path, dtype=torch.float32).eval(), load_tokenizer(loaded.path)
 
@@ -127,17 +112,14 @@ def measure_speed(
     texts: Mapping[str, Sequence[str]],
     rounds: int,
     seconds: float,
-    progress: Callable = iter,
+    *,
+    quiet: bool = True,
 ) -> dict[str, tuple[list[float], list[float]]]:
     """Measure the throughput and the latency of classifiers alternately.
 
     Args:
-        classifiers: {name: classifier}.
-        texts: {name: the requests that this classifier gets}.
-        rounds: the number of rounds.
         seconds: in a round, a classifier repeats all of its requests until this many seconds have passed. The cache is
             empty at the start of every repetition.
-        progress: wraps the sequence of measurements, as `tqdm` does.
 
     Returns:
         {name: (texts per second of each round, milliseconds of each single text)}.
@@ -145,15 +127,15 @@ def measure_speed(
     speeds: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in classifiers}
     for name, classifier in classifiers.items():  # the first computation takes longer than others
         classifier.classify(texts[name][: 4 * classifier.batch_size])
-    for name in progress([*classifiers] * rounds):
+    for name in tqdm([*classifiers] * rounds, "steps", leave=False, disable=quiet):
         classifier, requests = classifiers[name], texts[name]
         start, count = time.perf_counter(), 0
         while not count or time.perf_counter() - start < seconds:
-            classifier.clear_cache()
+            classifier.cache.clear()
             classifier.classify(requests)
             count += len(requests)
         speeds[name][0].append(count / (time.perf_counter() - start))
-        classifier.clear_cache()
+        classifier.cache.clear()
         for text in requests[:: max(1, len(requests) // NUM_SINGLE_TEXTS)][:NUM_SINGLE_TEXTS]:
             start = time.perf_counter()
             classifier.classify([text])
@@ -171,12 +153,8 @@ def make_step_result(
     """Summarise the measurements of one step.
 
     Args:
-        name: the name of the step.
-        speed: texts per second of each round, and milliseconds of each single text.
-        targets: the label index of each row.
-        predicted: the predicted label index of each row; None if the weights are random.
-        predicted_by_student: the label index that the student in float32 predicts for each row; None if the step uses
-            another model.
+        predicted: the label index of each row; None if the weights are random.
+        predicted_by_student: those of the student in float32; None if the step uses another model.
     """
     throughputs, latencies_ms = speed
     p50, p95 = np.percentile(latencies_ms, [50, 95])

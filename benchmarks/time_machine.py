@@ -1,50 +1,42 @@
 """`bertlab bench time-machine`: measure the frame times of the time machine while its slider is dragged.
 
-The time machine is the page of the app that replays the snapshots of a run. The benchmark opens the HTML file that the
-Save menu of this page writes, in a headless Chromium. The time of a frame starts with the slider's event and ends when
-the new snapshot is drawn and its pixels are read. All snapshots are shown in a shuffled order: once, to measure the
-first drawing of each, and then again several times.
+The page opens as the HTML file that its Save menu writes. All snapshots are shown in a shuffled order.
 """
 
-import os
 import random
 import statistics
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from benchmarks.chromium import launch_chromium
-from benchmarks.harness import BenchOptions, report
+from benchmarks.browser import DEFINE_TIMERS, open_browser
+from benchmarks.harness import BenchOptions, describe_load, report
 from benchmarks.results import Result
 from bertlab.abilities.timeline.compute import timeline
 from bertlab.checkpoints import history
-from bertlab.views import html, payload
+from bertlab.views import html
 
 # the two texts of a short and of a long input
-SHORT_INPUT = ("She opened the [MASK] and went into the house.", "It was cold outside, and nobody was at home.")
-LONG_INPUT = (
-    "The old man told the [MASK] about the farm where he was born, how his mother had found the dog in the snow, and "
-    "how his brother had wanted to sell it for two horses.",
-    "Nobody believed all of it, but everybody liked to listen, and the children always asked him to tell the end of it "
-    "twice before they went home.",
-)
-
+INPUTS = {
+    "short": ("She opened the [MASK] and went into the house.", "It was cold outside, and nobody was at home."),
+    "long": (
+        "The old man told the [MASK] about the farm where he was born, how his mother had found the dog in the snow, "
+        "and how his brother had wanted to sell it for two horses.",
+        "Nobody believed all of it, but everybody liked to listen, and the children always asked him to tell the end "
+        "of it twice before they went home.",
+    ),
+}
 # This function moves the slider to each snapshot in turn. It returns the milliseconds until each frame is drawn.
 DRAG_SLIDER = """async (order) => {
   const slider = document.querySelector(".bl-slider"), times = [];
   for (const snapshot of order) {
     await new Promise((resolve) => setTimeout(resolve, 40));
-    const start = performance.now();
-    slider.value = snapshot;
-    slider.dispatchEvent(new Event("input", { bubbles: true }));
-    await new Promise(requestAnimationFrame);
-    await new Promise((resolve) => setTimeout(resolve));
-    // Reading pixels makes the browser finish postponed drawing.
-    for (const canvas of document.querySelectorAll("canvas")) canvas.getContext("2d").getImageData(0, 0, 1, 1);
-    times.push(performance.now() - start);
+    times.push(await timeAction(() => {
+      slider.value = snapshot;
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+    }));
   }
   return times;
 }"""
@@ -66,56 +58,44 @@ class TimeMachineBenchConfig(BenchOptions):
 
 
 def time_frames(page: Page, rounds: int) -> dict:
-    """Return the median and the largest frame time, for snapshots shown for the first time and for repeated ones."""
-    count = int(page.evaluate("document.querySelector('.bl-slider').max")) + 1
-    order = list(range(count))
+    """Return the number of snapshots, and the median and the largest frame time after each was shown once."""
+    order = list(range(int(page.evaluate("document.querySelector('.bl-slider').max")) + 1))
     random.Random(0).shuffle(order)
-    first_times = page.evaluate(DRAG_SLIDER, order)
-    repeated_times = [frame_time for _ in range(rounds) for frame_time in page.evaluate(DRAG_SLIDER, order)]
+    page.evaluate(DRAG_SLIDER, order)
+    times = [frame_time for _ in range(rounds) for frame_time in page.evaluate(DRAG_SLIDER, order)]
     return {
-        "snapshots": count,
-        "first_ms": round(statistics.median(first_times), 1),
-        "first_worst_ms": round(max(first_times), 1),
-        "frame_ms": round(statistics.median(repeated_times), 1),
-        "frame_worst_ms": round(max(repeated_times), 1),
+        "snapshots": len(order),
+        "frame_ms": round(statistics.median(times), 1),
+        "frame_worst_ms": round(max(times), 1),
     }
 
 
-def measure(config: TimeMachineBenchConfig) -> dict:
+def measure(config: TimeMachineBenchConfig) -> dict[str, dict]:
     """Return the frame times of a short and a long input, with one snapshot and with two side by side."""
-    measurements: dict = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+    measurements = {}
     log_rows = history.thin_log(history.read_log(config.run))
-    with TemporaryDirectory() as directory, sync_playwright() as driver:
-        browser = launch_chromium(driver)
-        for name, texts in (("short", SHORT_INPUT), ("long", LONG_INPUT)):
-            start = time.perf_counter()
+    with TemporaryDirectory() as directory, open_browser() as browser:
+        for name, texts in INPUTS.items():
             run_timeline = timeline(config.run, *texts)
-            payload_bytes = payload.timeline_bytes(run_timeline, log=log_rows)
-            input_values = {
-                "tokens": len(run_timeline.tokens),
-                "payload_bytes": len(payload_bytes),
-                "preparation_ms": round(1000 * (time.perf_counter() - start), 1),
-            }
             # the value of "against" is the index of the snapshot that is shown beside the selected one
             for view, state in (("one", {}), ("side by side", {"against": 0})):
                 file = Path(directory) / "time-machine.html"
                 document = html.timeline_html(run_timeline, log=log_rows, options={"state": state})
                 file.write_text(document, encoding="utf-8")
                 page = browser.new_page(viewport={"width": 1280, "height": 1000})
+                page.add_init_script(DEFINE_TIMERS)
                 page.goto(file.as_uri())
                 page.locator(".bl-slider").wait_for(timeout=60_000)
                 page.wait_for_timeout(500)
-                measurements[f"{name}, {view}"] = input_values | time_frames(page, config.rounds)
+                measurements[f"{name}, {view}"] = time_frames(page, config.rounds)
                 page.close()
-        browser.close()
     return measurements
 
 
 def run(config: TimeMachineBenchConfig) -> None:
     """Measure, print the measurements, and record the result if `--record` is given."""
-    measurements = measure(config)
-    views = [view for view in measurements.values() if isinstance(view, dict)]
-    slowest = max(view["frame_ms"] for view in views)
+    hardware, views = describe_load(), measure(config)
+    slowest = max(view["frame_ms"] for view in views.values())
+    count = config.rounds * next(iter(views.values()))["snapshots"]
     claim = "App: a frame of the time machine while its slider is dragged, slowest view, median"
-    result = Result(claim, slowest, unit="ms", n=config.rounds * views[0]["snapshots"], target=100)
-    report(measurements, [result], config)
+    report(views, [Result(claim, slowest, unit="ms", n=count, target=100, hardware=hardware)], config)

@@ -1,8 +1,6 @@
 """`bertlab bench step`: measure the speed-up of individual parts of a training step on a CPU.
 
-The parts are: fused attention, compared with separate operations; a step without padding, compared with a padded one;
-bertlab's dropout and Muon, compared with those of torch. Times are CPU times, which depend little on other programs.
-With several threads they are summed over the threads.
+Times are CPU times, which depend little on other programs; with several threads they are summed over the threads.
 
 Shape legend: B batch, T tokens, H hidden size.
 """
@@ -26,10 +24,8 @@ from bertlab.training.devices import describe_hardware
 from bertlab.training.muon import Muon
 from bertlab.training.optimizers import is_hidden_matrix
 
-# the shapes of queries, keys and values: (batch size, heads, tokens, head size)
-ATTENTION_SHAPES = ((16, 12, 128, 32), (8, 12, 256, 32), (6, 12, 384, 32), (4, 12, 512, 32), (8, 4, 256, 64))
-# the models whose Muon update is measured
-MUON_PRESETS = ("tiny", "mini", "minilm")
+ATTENTION_SHAPE = (6, 12, 384, 32)  # of queries, keys and values: batch size, heads, tokens, head size
+MUON_PRESET = "mini"  # the model whose Muon update is measured
 
 
 @dataclass(frozen=True)
@@ -61,16 +57,14 @@ def measure(config: StepBenchConfig) -> dict:
     measurements = {"hardware": describe_hardware(torch.device("cpu")), "dropout": config.dropout}
 
     def compare(name: str, versions: list[Callable[[], None]], rounds: int = config.rounds) -> None:
-        """Measure the plain and the optimised version of a part, and add their times to `measurements`."""
         plain, optimised = measure_cpu_seconds(versions, rounds)
-        measurements[name] = {
-            "before_ms": 1e3 * plain, "after_ms": 1e3 * optimised, "speed_up": round(plain / optimised, 2),
-        }  # fmt: skip
+        speed_up = round(plain / optimised, 2)
+        measurements[name] = {"before_ms": 1e3 * plain, "after_ms": 1e3 * optimised, "speed_up": speed_up}
 
     for dtype in (torch.float32, torch.bfloat16):
-        for shape in ATTENTION_SHAPES:
-            name = f"fused attention, {str(dtype).removeprefix('torch.')}, {' x '.join(map(str, shape))}"
-            compare(name, make_attention_functions(shape, dtype))
+        B, N, T, D = ATTENTION_SHAPE
+        setting = f"{str(dtype).removeprefix('torch.')}, batch {B}, {N} heads, {T} tokens, head size {D}"
+        compare(f"fused attention, {setting}", make_attention_functions(ATTENTION_SHAPE, dtype))
     changes = {"hidden_dropout": config.dropout, "attention_dropout": config.dropout, "labels": ("no", "yes")}
     model = FastBert(get_preset(config.preset).replace(**changes), ["classify"])
     rng = np.random.default_rng(0)
@@ -82,12 +76,10 @@ def measure(config: StepBenchConfig) -> dict:
     }
     for name, length_B in lengths_by_name.items():
         compare(f"without padding, {name}", make_step_functions(model, make_random_batch(torch.from_numpy(length_B))))
-    for shape in ((1, 12, 220, 220), (2700, 384)):  # attention weights, and hidden states
-        tensor = torch.randn(shape, requires_grad=True)
-        functions = [lambda x=tensor, f=f: f(x, 0.1).sum().backward() for f in (F.dropout, dropout)]
-        compare(f"dropout on a tensor of shape {' x '.join(map(str, shape))}", functions, 3 * config.rounds)
-    for name in MUON_PRESETS:
-        compare(f"Muon update, {name}", make_muon_functions(FastBert(get_preset(name))))
+    attention = torch.randn((1, 12, 220, 220), requires_grad=True)
+    functions = [lambda f=f: f(attention, 0.1).sum().backward() for f in (F.dropout, dropout)]
+    compare("dropout on a tensor of shape 1 x 12 x 220 x 220", functions, 3 * config.rounds)
+    compare(f"Muon update, {MUON_PRESET}", make_muon_functions(FastBert(get_preset(MUON_PRESET))))
     return measurements
 
 
@@ -106,12 +98,7 @@ def run(config: StepBenchConfig) -> None:
 
 
 def make_attention_functions(shape: tuple[int, int, int, int], dtype: torch.dtype) -> list[Callable[[], None]]:
-    """Return two functions that compute attention, forward and backward: with separate operations, and fused.
-
-    Args:
-        shape: batch size, heads, tokens, and head size.
-        dtype: the number format.
-    """
+    """Return two functions that compute attention, forward and backward: with separate operations, and fused."""
     B, N, T, D = shape
     query, key, value = torch.randn(B, T, 3, N, D).to(dtype).permute(2, 0, 3, 1, 4).requires_grad_().unbind(0)
     mask_BT = torch.arange(T).expand(B, T) < T - T // 8

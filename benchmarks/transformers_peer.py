@@ -31,12 +31,7 @@ def encode_rows(
     max_tokens: int,
     overlap: int,
 ) -> datasets.Dataset:
-    """Convert the rows of a task to model inputs with labels.
-
-    Args:
-        columns: the columns of the texts; not used by a task type that reads windows.
-        overlap: tokens that neighbouring windows share; used only by a task type that reads windows.
-    """
+    """Convert the rows of a task to model inputs with labels."""
     if task_type.reads_windows:
         return encode_span_rows(rows, tokenizer, max_tokens, overlap)
     return encode_text_rows(rows, tokenizer, columns, max_tokens)
@@ -54,14 +49,7 @@ def encode_span_rows(
     overlap: int = 128,
     processes: int | None = None,
 ) -> datasets.Dataset:
-    """Convert SQuAD rows to model inputs with start and end positions, as `run_qa.py` does.
-
-    Args:
-        rows: a `datasets.Dataset`, or a list of rows.
-        overlap: tokens that neighbouring windows share; `run_qa.py` calls it doc_stride.
-        processes: number of processes of `datasets.map`. If None, one process is used, in which the tokenizer still
-            uses every core.
-    """
+    """Convert SQuAD rows to model inputs with start and end positions, as `run_qa.py` does."""
 
     def encode_batch(batch: dict) -> dict:
         """Tokenise rows into windows. If a window lacks a part of the answer, both positions are that of [CLS]."""
@@ -115,7 +103,6 @@ def encode_text_rows(
 
 
 def _map_rows(rows: Sequence[Mapping], function: Callable[[dict], dict], processes: int | None) -> datasets.Dataset:
-    """Convert rows with a function that takes and returns a batch as {column: values}."""
     data = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset.from_list(drop_row_locations(rows))
     # By default `map` writes the result to a file and maps it into memory.
     return data.map(
@@ -127,8 +114,7 @@ class TimedTrainer(transformers.Trainer):
     """A Trainer that measures its tokens per second, excluding the first `warm_up_steps` steps of each training."""
 
     warm_up_steps = 2
-    clock: Callable[[], float] = staticmethod(time.perf_counter)
-    """Returns the time in seconds."""
+    clock: Callable[[], float] = staticmethod(time.perf_counter)  # returns the time in seconds
 
     def train(self, *arguments, **options):
         """Delete the measurements of an earlier call, and train."""
@@ -177,16 +163,7 @@ def make_trainer(
     clock: Callable[[], float] = time.perf_counter,
     **arguments,
 ) -> TimedTrainer:
-    """Return a Trainer that fine-tunes a checkpoint and pads each batch to its longest row.
-
-    Args:
-        task_type: the task type, whose `hf_class` is the class of the model.
-        num_labels: number of labels; used only for a task type that has labels.
-        arguments: additional arguments of `transformers.TrainingArguments`.
-
-    Raises:
-        BertlabError: the package accelerate, which the Trainer needs, is not installed.
-    """
+    """Return a Trainer that fine-tunes a checkpoint and pads each batch to its longest row."""
     if importlib.util.find_spec("accelerate") is None:
         raise BertlabError("bench-needs-accelerate")
     transformers.logging.set_verbosity_error()  # hide the warning that the weights of the output layer are new

@@ -1,8 +1,8 @@
 """Build the lessons: write the notebooks of `notebooks/src`, execute them, and add pictures of their figures.
 
-    python scripts/build_lessons.py            all lessons and the list of lessons
-    python scripts/build_lessons.py 03         lessons whose name begins with 03
-    python scripts/build_lessons.py --texts    only new texts; the outputs of the unchanged code are kept
+    python -m scripts.build_lessons            all lessons and the list of lessons
+    python -m scripts.build_lessons 03         lessons whose name begins with 03
+    python -m scripts.build_lessons --texts    only new texts; the outputs of the unchanged code are kept
 
 Pictures need a Chromium. They are for readers outside JupyterLab, which draws the figures itself.
 """
@@ -15,11 +15,9 @@ from pathlib import Path
 
 import nbformat
 
+from scripts import lessons
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from scripts import lessons  # noqa: E402
-
 PLOTLY, WIDGET = "application/vnd.plotly.v1+json", "application/vnd.jupyter.widget-view+json"
 WIDTH = 760  # of a picture, in pixels
 COVER_LINES = {"en": "(Predict first, then run the cell.)", "ko": "(먼저 예상해 보고 셀을 실행하세요.)"}
@@ -45,13 +43,9 @@ def add_pictures(notebook: nbformat.NotebookNode) -> None:
     drawings = [output for output in outputs if {PLOTLY, WIDGET} & output.data.keys()]
     if not drawings:
         return
-    import shutil
+    from benchmarks.browser import open_browser
 
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+    with open_browser() as browser:
         page = browser.new_page(viewport={"width": WIDTH, "height": 600}, color_scheme="light")
         for output in drawings:
             picture = (
@@ -59,7 +53,6 @@ def add_pictures(notebook: nbformat.NotebookNode) -> None:
             )
             output.data["image/png"] = base64.b64encode(picture).decode()
             output.metadata["image/png"] = {"alt": output.data["text/plain"]}
-        browser.close()
 
 
 def _picture_figure(page, output) -> bytes:
@@ -96,10 +89,7 @@ def _picture_widget(page, notebook, output) -> bytes:
 
 
 def cover_results(notebook: nbformat.NotebookNode) -> None:
-    """Put a line before the output of each cell whose result the reader should predict.
-
-    JupyterLab shows the first line of a folded output; without this line, it would show the result.
-    """
+    """Put a line before each result that the reader should predict: JupyterLab shows the first line of a folded one."""
     line = COVER_LINES[notebook.metadata.lesson.language]
     for cell in notebook.cells:
         if "predict" in cell.metadata.get("tags", []):
@@ -107,11 +97,7 @@ def cover_results(notebook: nbformat.NotebookNode) -> None:
 
 
 def keep_outputs(notebook: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> None:
-    """Copy the outputs of a stored notebook, which must have the same code.
-
-    Raises:
-        ValueError: the code has changed.
-    """
+    """Copy the outputs of a stored notebook; raise ValueError if it has other code."""
     code, stored_code = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, stored))
     if [cell.source for cell in code] != [cell.source for cell in stored_code]:
         raise ValueError("the code has changed: build without --texts")
@@ -152,7 +138,6 @@ def main() -> None:
         if not names or path.stem.startswith(names):
             build(path, only_texts)
     nbformat.write(lessons.make_list(), lessons.NOTEBOOKS / "lessons.ipynb")
-    nbformat.write(lessons.make_redirect(), lessons.FORMER_FIRST_LESSON)
 
 
 if __name__ == "__main__":

@@ -204,12 +204,7 @@ def closes_date(phrase: Phrase, following: Morpheme | None) -> bool:
 
 
 def parse_verb(phrase: Phrase, past: bool) -> Verb | None:
-    """Find the stem of the verb of a clause.
-
-    Args:
-        phrase: the words of the verb.
-        past: whether the sentence is in the past, for clauses whose ending does not show it.
-    """
+    """Find the stem of the verb of a clause."""
     start = max((i for i, m in enumerate(phrase.morphemes) if m.spaced), default=0)
     stem, stem_tag, past_stem, is_past, text, ended = "", "", "", False, "", False
     for morpheme in phrase.morphemes[start:]:
@@ -231,12 +226,7 @@ def parse_verb(phrase: Phrase, past: bool) -> Verb | None:
 
 
 def read_clauses(sentence: str, analysis: str) -> list[tuple[list[Phrase], Verb | None]]:
-    """Return the phrases and the verb of each clause of a sentence; [] if the last verb is not known.
-
-    Args:
-        sentence: the sentence.
-        analysis: the rows of mecab-ko for it.
-    """
+    """Return the phrases and the verb of each clause of a sentence; [] if the last verb is not known."""
     clauses = list(split_clauses(parse_sentence(sentence, analysis)))
     final = parse_verb(clauses[-1][1], False) if clauses else None
     if final is None:

@@ -33,7 +33,6 @@ import nbformat
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 SOURCES = NOTEBOOKS / "src"
 LANGUAGES = ("en", "ko")
-FORMER_FIRST_LESSON = NOTEBOOKS / "01_from_a_sentence_to_an_attention_map.ipynb"
 CELL = re.compile(r"^# %%(?: (\[markdown\]|predict|exercise|check|solution))?(?: (\w+))?$", re.MULTILINE)
 APP_LINK = re.compile(r"\(app:([\w-]+)(?:\?([^)]*))?\)")
 APP = "http://localhost:8501"
@@ -59,20 +58,13 @@ LINKS = {
 class Cell:
     """One cell of a source."""
 
-    kind: str
-    """"[markdown]", "code", "predict", "exercise", "check" or "solution"."""
-    label: str
-    """The language of a text, or the number of an exercise; "" otherwise."""
-    text: str
-    """The content of the cell, for a text without the comment signs."""
+    kind: str  # "[markdown]", "code", "predict", "exercise", "check" or "solution"
+    label: str  # the language of a text, or the number of an exercise; "" otherwise
+    text: str  # for a text without the comment signs
 
 
 def read_lesson(path: Path) -> list[Cell]:
-    """Read the cells of a source.
-
-    Raises:
-        ValueError: a line begins with "# %%" but does not begin a cell, or a text is not a comment.
-    """
+    """Read the cells of a source; raise ValueError if a line "# %%" begins no cell, or a text is not a comment."""
     source = path.read_text(encoding="utf-8")
     for line in source.splitlines():
         if line.startswith("# %%") and not CELL.match(line):
@@ -86,7 +78,6 @@ def read_lesson(path: Path) -> list[Cell]:
 
 
 def _uncomment(path: Path, kind: str | None, text: str) -> str:
-    """Remove the comment signs of a text."""
     if kind != "[markdown]":
         return text
     lines = text.split("\n")
@@ -125,7 +116,6 @@ def make_solutions(cells: list[Cell], language: str, name: str) -> nbformat.Note
 
 
 def _hide_check(cell: Cell, name: str) -> Cell:
-    """Replace the code of a check, which may compute the answer, by a call that reads it from the source."""
     if cell.kind != "check":
         return cell
     call = f'from bertlab.lessons import run_check\n\nrun_check("{name}", {cell.label})'
@@ -133,13 +123,12 @@ def _hide_check(cell: Cell, name: str) -> Cell:
 
 
 def _complete(exercise: Cell, solution: Cell) -> Cell:
-    """Put the lines of an exercise before its solution, without the line whose answer is open (`answer = ...`)."""
     other_lines = "\n".join(line for line in exercise.text.split("\n") if " = ..." not in line).strip()
     return Cell(solution.kind, solution.label, f"{other_lines}\n\n{solution.text}".strip())
 
 
 def find_title(cells: list[Cell], language: str) -> str:
-    """Find the title of a lesson, the heading of its first text."""
+    """Return the heading of the first text of a lesson."""
     first = next(cell for cell in cells if cell.kind == "[markdown]" and cell.label == language)
     return first.text.split("\n")[0].removeprefix("# ")
 
@@ -156,14 +145,6 @@ def make_list() -> nbformat.NotebookNode:
             nbformat.v4.new_markdown_cell(LIST[language] + "\n\n" + "\n".join(f"- {link}" for link in links))
         )
     return _make_notebook(notebook_cells, LANGUAGES[0])
-
-
-def make_redirect() -> nbformat.NotebookNode:
-    """Make a notebook at the former place of the first lesson, with links to its present place."""
-    name = FORMER_FIRST_LESSON.stem
-    text = f"This lesson is now [in English](en/{name}.ipynb) and [in Korean](ko/{name}.ipynb).\n\n"
-    text += f"이 수업은 이제 [영어](en/{name}.ipynb)와 [한국어](ko/{name}.ipynb)로 있어요. [모든 수업](lessons.ipynb)"
-    return _make_notebook([nbformat.v4.new_markdown_cell(text)], LANGUAGES[0])
 
 
 def find_sources() -> list[Path]:
@@ -185,7 +166,6 @@ def _make_cell(cell: Cell) -> nbformat.NotebookNode:
 
 
 def _make_app_link(link: re.Match, language: str) -> str:
-    """Write the target of a link to a page of the app."""
     fields = [field.replace("\n", " ").partition("=") for field in (link[2] or "").split("&") if field]
     values = [f"{name}={quote(value, safe='')}" for name, _, value in [*fields, ("lang", "", language)]]
     return f"({APP}/{link[1]}?{'&'.join(values)})"

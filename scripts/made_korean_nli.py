@@ -154,12 +154,7 @@ def replace_number_or_name(
 
 
 class HypothesisMaker:
-    """Makes hypotheses for one sentence after another, and remembers phrases and names of earlier ones.
-
-    Args:
-        parse: function that returns the analysis of a sentence.
-        generator: source of the random choices.
-    """
+    """Makes hypotheses for one sentence after another, and remembers phrases and names of earlier ones."""
 
     def __init__(self, parse, generator: random.Random):
         self.parse, self.generator = parse, generator
@@ -181,12 +176,7 @@ class HypothesisMaker:
         return [(phrases, verb) for phrases, verb in clauses if phrases and verb is not None]
 
     def make(self, sentence: str, other: Sequence[tuple[list[Phrase], Verb]] = ()) -> Iterator[tuple[str, int]]:
-        """Yield pairs of a hypothesis and its label, at most one pair for each label.
-
-        Args:
-            sentence: the premise.
-            other: clauses of another sentence of the same article.
-        """
+        """Yield pairs of a hypothesis and its label, at most one pair for each label."""
         generator, style = self.generator, find_style(sentence)
         clauses = self.read_clauses(sentence)
         if not clauses:

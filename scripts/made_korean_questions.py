@@ -172,15 +172,7 @@ def choose_wh_word(answer: Answer, generator: random.Random) -> str:
 
 
 def make_question(phrases: Sequence[Phrase], verb: Verb, answer: Answer, title: str, generator: random.Random) -> str:
-    """Turn a clause into a question, or return "" if no form suits.
-
-    Args:
-        phrases: the phrases of the clause, without the verb.
-        verb: its verb.
-        answer: the noun to ask for.
-        title: the title of the article, which is the subject if the clause has none.
-        generator: source of the random choices.
-    """
+    """Turn a clause into a question, or return "" if no form suits."""
     answer_phrase = phrases[answer.phrase]
     is_relative = answer.kind != "number" and generator.random() < 0.55
     others = []
@@ -240,14 +232,7 @@ def find_passages(text: str) -> Iterator[str]:
 
 
 def make_rows(title: str, passage: str, parse, generator: random.Random) -> list[dict]:
-    """Make the rows of a passage: at most one per sentence, and `QUESTIONS_PER_PASSAGE` in all.
-
-    Args:
-        title: the title of the article.
-        passage: the text.
-        parse: function that returns the analysis of a sentence.
-        generator: source of the random choices.
-    """
+    """Make the rows of a passage: at most one per sentence, and `QUESTIONS_PER_PASSAGE` in all."""
     name = re.sub(r" ?\(.*\)", "", title).strip() or title
     candidates = []
     for match in re.finditer(r"\S.*?다\.(?= |$)", passage):

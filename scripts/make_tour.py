@@ -1,4 +1,4 @@
-"""Make the README's animation, assets/tour.webp, from the running app: `python scripts/make_tour.py`.
+"""Make the README's animation, assets/tour.webp, from the running app: `python -m scripts.make_tour`.
 
 The animation points at words on the attention page, follows one head, switches heads off on the head-surgery page, and
 plays a training run in the time machine.
@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from benchmarks.app_process import run_app
-from benchmarks.chromium import launch_chromium
+from benchmarks.browser import open_browser
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "assets" / "tour.webp"
@@ -45,12 +45,7 @@ def capture_frame(page: Page, milliseconds: int = SHORT) -> Frame:
 
 
 def open_page(page: Page, address: str, path: str, ready: str, **parameters: str) -> None:
-    """Open a page of the app and wait until it is complete.
-
-    Args:
-        ready: the CSS selector of an element that is visible once the page is complete.
-        parameters: the query parameters of the address.
-    """
+    """Open a page of the app and wait until it is complete."""
     page.goto(f"http://{address}/{path}?{urlencode(parameters)}")
     page.locator(ready).first.wait_for(timeout=120_000)
     page.wait_for_selector('[data-test-script-state="notRunning"]')
@@ -129,14 +124,12 @@ def save_animation(frames: list[Frame], out: Path) -> int:
 
 
 def main() -> None:
-    with run_app() as address, sync_playwright() as playwright:
-        browser = launch_chromium(playwright)
+    with run_app() as address, open_browser() as browser:
         frames: list[Frame] = []
         for scene in (show_attention, show_head_surgery, show_time_machine):
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
             frames += scene(page, address)
             page.close()
-        browser.close()
     size = save_animation(frames, OUT)
     print(f"{OUT.relative_to(ROOT)}: {len(frames)} frames, {size / 1e6:.2f} MB")
 

@@ -1,6 +1,6 @@
 """Save a screenshot of every page of the app and print the layout faults that a program can find.
 
-`python scripts/screenshots.py --out DIR [--themes dark --languages ko --widths 1280 390 --only logit-lens heads]`
+`python -m scripts.screenshots --out DIR [--themes dark --languages ko --widths 1280 390 --only logit-lens heads]`
 starts `bertlab app` on a free port, opens each page with its example, and prints one line for each screenshot:
 
 - overflow: how many pixels the page is wider than the screen, and which elements are cut off at their right edge;
@@ -17,10 +17,10 @@ from typing import Literal
 from urllib.parse import urlencode
 
 import tyro
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
 from benchmarks.app_process import run_app
-from benchmarks.chromium import launch_chromium
+from benchmarks.browser import open_browser
 
 TIMEOUT = 240_000  # milliseconds; the first page on a busy machine is slow
 MAX_HEIGHT = 6_000  # pixels of a screenshot
@@ -32,13 +32,11 @@ class Shot:
 
     page: str
     parameters: dict[str, str] = field(default_factory=dict)
-    wait_for: str = "h1"
-    """Selector of the element that shows that the page is complete."""
+    wait_for: str = "h1"  # selector of the element that shows that the page is complete
     change: tuple[str, ...] = ()
     """The key of a text field, then an English and a Korean text to enter there; or only a selector to click. It causes
     the change whose effect on the layout is measured."""
-    clicks: tuple[str, ...] = ()
-    """Selectors to click in this order before the screenshot."""
+    clicks: tuple[str, ...] = ()  # selectors to click in this order before the screenshot
 
 
 CHART = ".js-plotly-plot .main-svg"
@@ -281,8 +279,7 @@ def main(options: Options) -> None:
     """Take the screenshots, print a line for each, and write all rows to table.json."""
     options.out.mkdir(parents=True, exist_ok=True)
     rows = []
-    with run_app() as address, sync_playwright() as driver:
-        browser = launch_chromium(driver)
+    with run_app() as address, open_browser() as browser:
         for width in options.widths:
             for theme in options.themes:
                 for language in options.languages:
@@ -290,7 +287,6 @@ def main(options: Options) -> None:
                         row = take_screenshot(browser, address, name, theme, language, width, options)
                         rows.append({"page": name, "theme": theme, "language": language, "width": width} | row)
                         print(format_row(rows[-1]), flush=True)
-        browser.close()
     (options.out / "table.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Annotated
 
 import pytest
 import tyro
+from support.ports import free_port, wait_for_port
 
 import bertlab
 from bertlab import cli
@@ -518,11 +518,12 @@ def test_app_starts_streamlit(run, monkeypatch, system):
     monkeypatch.setattr(app_command.sys, "platform", system)
     monkeypatch.setattr(app_command.os, "execv", lambda python, command: started.append(command) or 0)
     monkeypatch.setattr(app_command.subprocess, "call", lambda command: started.append(command) or 0)
-    assert run("app", "--port", "8599", "--no-browser")[0] == 0
+    port = free_port()
+    assert run("app", "--port", str(port), "--no-browser")[0] == 0
     (command,) = started
     script = command[command.index("run") + 1]
     assert Path(script) == ROOT / "app" / "bertlab_app" / "launch" / "streamlit_app.py"
-    assert {"--server.port=8599", "--server.headless=true", "--server.address=localhost"} <= set(command)
+    assert {f"--server.port={port}", "--server.headless=true", "--server.address=localhost"} <= set(command)
 
 
 def test_a_class_starts_the_server_that_browsers_ask_for_news(run, monkeypatch):
@@ -531,23 +532,17 @@ def test_a_class_starts_the_server_that_browsers_ask_for_news(run, monkeypatch):
         monkeypatch.setenv(name, "")  # the command changes them
     monkeypatch.setattr(app_command.sys, "platform", "linux")
     monkeypatch.setattr(app_command.os, "execv", lambda python, command: started.append(command) or 0)
-    assert run("app", "--class", "attention", "--port", "8599")[0] == 0
+    assert run("app", "--class", "attention", "--port", str(free_port()))[0] == 0
     assert Path(started[0][started[0].index("run") + 1]) == ROOT / "app" / "bertlab_app" / "launch" / "class_server.py"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="on Windows, SIGTERM kills a process without letting it clean up")
 def test_stopping_the_app_stops_its_server():
-    with socket.create_server(("localhost", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "bertlab", "app", "--port", str(port), "--no-browser"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(600):
-            with socket.socket() as connection:
-                if connection.connect_ex(("localhost", port)) == 0:
-                    break
-            assert process.poll() is None, "the server stopped"
-            time.sleep(0.1)
+        wait_for_port(port, process)
         process.terminate()
         process.wait(30)
         with socket.socket() as connection:

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 import torch
+import torch.nn.functional as F
 from bertlab_app.data import machine
 from support.errors import raises_error
 from support.figures import draw_from_code, read_charts, saved_figures, trace_values
@@ -97,6 +98,16 @@ def test_the_fused_linear_layer_is_counted():
     layer = FastBert(SMALL).pooler.dense.bfloat16()
     inputs = torch.randn(2, 5, 128, dtype=torch.bfloat16)
     assert count_flop(lambda: layer(inputs)) == 2 * 10 * 128 * 128
+
+
+def test_the_flop_of_fused_attention_on_the_cpu_are_counted():
+    query_BNTD = torch.randn(2, 3, 5, 4, requires_grad=True)
+    one_product = 2 * 2 * 3 * 5 * 5 * 4  # [T, D] x [D, T], for each of B x N heads
+    with torch.no_grad():
+        forward = count_flop(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD))
+    assert forward == 2 * one_product
+    both = count_flop(lambda: F.scaled_dot_product_attention(query_BNTD, query_BNTD, query_BNTD).sum().backward())
+    assert both == (2 + 5) * one_product  # backward computes the scores again, and four more products
 
 
 def allocated_peak(trainer: Trainer) -> int:

@@ -9,7 +9,7 @@ from support.errors import command_error
 from benchmarks import families
 from benchmarks.families import FamiliesBenchConfig, append_row, do_missing_runs, read_rows, select_rows
 from benchmarks.family_runs import TASKS, make_pretraining_config, save_rows
-from benchmarks.family_table import format_document, make_results, summarise
+from benchmarks.family_table import format_document, summarise
 from bertlab.cli import main
 from bertlab.config.errors import DataError
 
@@ -71,9 +71,6 @@ def test_every_family_is_trained_evaluated_and_not_repeated(corpus, tasks, tmp_p
     document = "\n".join(format_document([table]))
     assert "| RoBERTa's recipe | masked tokens | 1 |" in document
     assert document.count("| BERT |") == 2
-    results = make_results(table)
-    assert [result.n for result in results] == [1] * 6
-    assert results[3].claim.endswith("generator's masked-token accuracy")
 
 
 def test_pretraining_again_replaces_the_rows_of_its_tasks(corpus, tasks, tmp_path):
@@ -108,8 +105,9 @@ def test_a_row_that_was_half_written_is_dropped(tmp_path):
 
 
 def test_families_differ_only_in_what_their_papers_change(corpus, tmp_path):
-    settings = FamiliesBenchConfig().settings
-    configs = {name: make_pretraining_config(settings, name, 7, tmp_path, corpus, corpus) for name in NAMES}
+    configs = {
+        name: make_pretraining_config(FamiliesBenchConfig(), name, 7, tmp_path, corpus, corpus) for name in NAMES
+    }
     differing = {
         field
         for field in vars(configs["bert"])

@@ -6,7 +6,6 @@
 import html
 import re
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -56,42 +55,25 @@ def printed(cell) -> str:
 @each_lesson
 def test_the_notebooks_are_built_from_the_source(source, language):
     cells = lessons.read_lesson(source)
-    advice = f"run scripts/build_lessons.py {source.stem[:2]}"
+    advice = f"run scripts.build_lessons {source.stem[:2]}"
     assert sources(stored(source, language)) == sources(lessons.make_lesson(cells, language, source.stem)), advice
     solutions = lessons.make_solutions(cells, language, source.stem)
     assert sources(stored(source, language, "solutions")) == sources(solutions), advice
 
 
 def test_the_list_names_every_lesson():
-    for path, made in (
-        (lessons.NOTEBOOKS / "lessons.ipynb", lessons.make_list()),
-        (lessons.FORMER_FIRST_LESSON, lessons.make_redirect()),
-    ):
-        assert sources(nbformat.read(path, as_version=4)) == sources(made), "run scripts/build_lessons.py"
+    stored_list = nbformat.read(lessons.NOTEBOOKS / "lessons.ipynb", as_version=4)
+    assert sources(stored_list) == sources(lessons.make_list()), "run scripts.build_lessons"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem[:2])
-def test_the_code_is_the_same_in_every_language(source):
-    first, *others = (
-        [cell.source for cell in stored(source, language).cells if cell.cell_type == "code"]
-        for language in lessons.LANGUAGES
-    )
-    assert all(other == first for other in others)
-    texts = [cell.label for cell in lessons.read_lesson(source) if cell.kind == "[markdown]"]
-    assert texts == list(lessons.LANGUAGES) * (len(texts) // 2), "each text in English, then in Korean"
-
-
-@each_lesson
-def test_a_lesson_is_short_and_has_all_its_parts(source, language):
-    notebook, cells = stored(source, language), lessons.read_lesson(source)
-    assert 12 <= len(notebook.cells) <= 25
-    for kind in ("", "solutions"):
-        path = lessons.NOTEBOOKS / language / kind / f"{source.stem}.ipynb"
-        assert path.stat().st_size < 300_000, f"{path}: {path.stat().st_size} bytes"
+def test_a_lesson_has_all_its_parts_in_both_languages(source):
+    cells = lessons.read_lesson(source)
     for kind in ("exercise", "check", "solution"):
         assert [cell.label for cell in cells if cell.kind == kind] == ["1", "2", "3"]
     assert any(cell.kind == "predict" for cell in cells)
-    assert sum("assert " in cell.text for cell in cells) >= 3, "a lesson compares what it computes"
+    texts = [cell.label for cell in cells if cell.kind == "[markdown]"]
+    assert texts == list(lessons.LANGUAGES) * (len(texts) // 2), "each text in English, then in Korean"
 
 
 @each_lesson
@@ -122,16 +104,6 @@ def test_every_drawing_has_a_picture_and_an_alt_text(source, language):
                 assert bool(re.search("[가-힣]", alt)) == (language == "ko")
 
 
-@each_lesson
-def test_headings_are_in_order(source, language):
-    text = "\n".join(cell.source for cell in stored(source, language).cells if cell.cell_type == "markdown")
-    levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-    assert text.startswith(f"# {int(source.stem[:2])}. ")
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name)
 def test_links_lead_somewhere(path):
     for cell in nbformat.read(path, as_version=4).cells:
@@ -146,16 +118,6 @@ def test_links_lead_somewhere(path):
                     assert parse_qs(parts.query)["lang"], link
             else:
                 assert (path.parent / unquote(link)).exists(), link
-
-
-@each_lesson
-def test_a_notebook_does_not_contain_the_code_of_its_checks(source, language):
-    for kind in ("", "solutions"):
-        cells = stored(source, language, kind).cells
-        checks = [cell for cell in cells if any("check" in tag for tag in cell.metadata.get("tags", []))]
-        for number, cell in enumerate(checks, 1):
-            call = f'run_check("{source.stem}", {number})'
-            assert cell.source.splitlines() == ["from bertlab.lessons import run_check", "", call]
 
 
 def test_lessons_link_to_the_pages_they_explain_and_call_them_by_their_names():

@@ -3,13 +3,12 @@
 import base64
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from support.ports import free_port, wait_for_port
 
 from bertlab.views import payload
 
@@ -88,9 +87,7 @@ display(TimelineWidget(timeline(Path({str(runs / "learner")!r}), "Rain [MASK] on
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(notebook, tmp_path / "widgets.ipynb")
-    with socket.socket() as listener:
-        listener.bind(("localhost", 0))
-        port = listener.getsockname()[1]
+    port = free_port()
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", f"--ServerApp.port={port}", "--ServerApp.port_retries=0",
         "--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}", "--allow-root",
@@ -116,14 +113,3 @@ display(TimelineWidget(timeline(Path({str(runs / "learner")!r}), "Rain [MASK] on
         finally:
             lab.terminate()
             lab.wait(30)
-
-
-def wait_for_port(port: int, process: subprocess.Popen) -> None:
-    """Wait until a server listens."""
-    for _ in range(600):
-        assert process.poll() is None, "the server stopped"
-        with socket.socket() as connection:
-            if connection.connect_ex(("localhost", port)) == 0:
-                return
-        time.sleep(0.2)
-    raise AssertionError("the server did not start")

@@ -3,15 +3,14 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
+from support.ports import free_port, wait_for_port
 from support.stories import stories
 
 import bertlab
@@ -55,7 +54,8 @@ def test_every_public_name_exists():
 def wheel(tmp_path_factory) -> Path:
     pytest.importorskip("setuptools")
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT / "bertlab", source / "bertlab", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("app", "bertlab"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(out), "."]
@@ -79,21 +79,18 @@ def installed(wheel, tmp_path_factory) -> Path:
     return python
 
 
-def run(python: Path, *words: str, at: Path | None = None, **more: str) -> subprocess.CompletedProcess:
-    """Run Python outside the clone, without anything of this process's environment that names bertlab's files.
-
-    Args:
-        python: of the environment with the wheel.
-        words: the arguments of Python.
-        at: the working directory; None for that of `python`.
-        more: environment variables.
-    """
+def clean_environment(**more: str) -> dict[str, str]:
+    """The environment of this process without what names bertlab's files."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("BERTLAB", "PYTHONPATH"))}
-    environment = inherited | {"HF_HUB_OFFLINE": "1"} | more
+    return inherited | {"HF_HUB_OFFLINE": "1"} | more
+
+
+def run(python: Path, *words: str, at: Path | None = None) -> subprocess.CompletedProcess:
+    """Run Python outside the clone."""
+    command = [str(python), *words]
     return subprocess.run(
-        [str(python), *words], cwd=at or python.parent, env=environment, capture_output=True, text=True,
-        encoding="utf-8",
-    )  # fmt: skip
+        command, cwd=at or python.parent, env=clean_environment(), capture_output=True, text=True, encoding="utf-8"
+    )
 
 
 @pytest.mark.release
@@ -207,26 +204,15 @@ def test_the_wheel_imports_heavy_libraries_only_when_needed(installed, words):
 
 @pytest.mark.release
 def test_the_app_of_the_wheel_serves(installed, shipped, tmp_path):
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (tmp_path / "checkpoints").symlink_to(shipped)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("BERTLAB", "PYTHONPATH"))}
-    server = subprocess.Popen(
-        [str(installed), "-m", "bertlab", "app", "--port", str(port), "--no-browser"], cwd=tmp_path,
-        env=environment | {"BERTLAB_ASSETS": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    command, environment = [str(installed), "-m", "bertlab", "app"], clean_environment(BERTLAB_ASSETS=str(tmp_path))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen([*command, "--port", str(port), "--no-browser"], cwd=tmp_path, env=environment, **quiet)
     try:
-        for _ in range(120):
-            try:
-                with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=2) as answer:
-                    assert answer.status == 200
-                    break
-            except OSError:
-                assert server.poll() is None, "the server has ended"
-                time.sleep(0.5)
-        else:
-            pytest.fail("the app does not answer")
+        wait_for_port(port, server)
+        with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=20) as answer:
+            assert answer.status == 200
     finally:
         server.terminate()
         server.wait(20)

@@ -61,19 +61,3 @@ def test_a_shipped_card_states_held_out_and_published_results(path):
     assert record["note"] in text
     if "task" in record:  # published results of models of this size, or that there are none
         assert "ublished" in record["note"]
-
-
-def test_every_file_that_contributing_names_exists():
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:bertlab|tests)/[\w./*]+?)`", text)) | set(re.findall(r"\]\(([\w./-]+)\)", text))
-    for path in named:
-        if "NAME" not in path and "CODE" not in path:
-            assert list(ROOT.glob(path.rstrip("/"))), path
-
-
-def test_no_style_sheet_of_the_app_has_a_slow_selector():
-    """`:has()` about an ancestor or about any element makes the browser check much of the page after each change."""
-    sheets = [path.read_text(encoding="utf-8") for path in (ROOT / "app" / "bertlab_app" / "static").glob("*.css")]
-    sheets = [re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL) for sheet in sheets]
-    selectors = [selector.strip() for sheet in sheets for selector in re.findall(r"[^,{}]*:has\([^,{]*", sheet)]
-    assert selectors == [".stElementContainer:has(> .stSpinner)"]

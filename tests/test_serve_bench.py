@@ -56,7 +56,7 @@ def test_a_cache_computes_each_distinct_text_once_until_it_is_cleared():
     assert classifier.classify(["tea", "rain", "tea"]) == [3, 4, 3]
     assert classifier.classify(["rain", "boat"]) == [4, 4]
     assert sorted(text for batch in recorder.batches for text in batch) == ["boat", "rain", "tea"]
-    classifier.clear_cache()
+    classifier.cache.clear()
     classifier.classify(["tea"])
     assert recorder.batches[-1] == ["tea"]
 
@@ -162,7 +162,7 @@ def test_a_checkpoint_of_another_kind_is_refused(shipped, rows):
     common = "bench", "serve", "sst2", "--data", str(rows)
     assert command_error(*common, "--small", "strongest").id == "checkpoint-lacks-labels"
     assert command_error(*common, "--base", "wikiann_en").id == "head-missing"
-    assert isinstance(command_error(*common, "--student", "none-such"), CheckpointError)
+    assert isinstance(command_error(*common, "--small", "none-such"), CheckpointError)
 
 
 def test_without_a_base_checkpoint_the_weights_are_random_and_the_size_is_that_of_the_preset(shipped, monkeypatch):

@@ -296,9 +296,9 @@ class Recipes(registry.FileFormat):
 
 @pytest.fixture
 def recipes():
-    registry.register(format := Recipes())
+    registry.register(Recipes)
     yield format
-    registry.unregister(format)
+    registry.unregister(Recipes)
 
 
 def test_a_registered_format_is_read_everywhere(recipes, tmp_path):

@@ -25,7 +25,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.pretrain import PretrainBenchConfig, measure_pair_speed
 from benchmarks.training_loop import TrainingLoop
 from bertlab.checkpoints import checkpoint, history
 from bertlab.cli import main
@@ -698,8 +697,7 @@ class SyncRecorder(TorchDispatchMode):
 @pytest.mark.parametrize("with_teacher", [False, True])
 def test_a_step_waits_for_a_gpu_twice(corpus, with_teacher):
     """Once at its start for the lengths of the rows, once for its loss, gradient norm and metrics together."""
-    config = PretrainBenchConfig(preset="tiny", corpus=corpus)
-    loop = TrainingLoop.build(config, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
+    loop = TrainingLoop("tiny", corpus, 8, 32, device=torch.device("cuda", 0), dtype=torch.bfloat16)
     if with_teacher:
         teacher = copy.deepcopy(loop.trainer.optimizer.working_model).eval()
         loop.trainer.gradient.loss = replace(loop.trainer.gradient.loss, teacher=teacher)
@@ -960,16 +958,12 @@ def test_evaluate_names_missing_or_wrong_flags(wrong, line):
         evaluate(EvaluateConfig(task="pretraining", **wrong))
 
 
-def test_the_benchmark_of_lengths_has_a_cell_for_each_length_and_batch_size(capsys):
-    words = "bench lengths --preset tiny --vocab-size 200 --max-tokens 16 24 --batch-sizes 2 3 --tokens 40 --rounds 1"
-    assert main([*words.split(), "--device", "cpu", "--json"]) == 0
+def test_the_benchmark_of_lengths_has_a_cell_for_each_length_and_batch_size(corpus, capsys):
+    words = "bench lengths --preset tiny --max-tokens 16 24 --batch-sizes 2 3 --tokens 40 --rounds 1 --device cpu"
+    assert main([*words.split(), "--corpus", str(corpus), "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)["cells"]
     assert {T: list(row) for T, row in cells.items()} == {"16": ["2", "3"], "24": ["2", "3"]}
     assert all(speed > 0 for row in cells.values() for speed in row.values())
-
-
-def test_the_benchmark_measures_the_speed_of_drawing_pairs(corpus):
-    assert measure_pair_speed(corpus, 2, 16) > 0
 
 
 def test_the_bar_is_full_at_the_end_and_only_there(corpus, tmp_path, capsys):

@@ -5,19 +5,15 @@ import torch
 from support.errors import raises_error
 
 from bertlab.checkpoints import checkpoint
-from bertlab.checkpoints.vocabulary import MLM_BIAS, TOKEN_EMBEDDINGS, replace_vocabulary
+from bertlab.checkpoints.vocabulary import replace_vocabulary
 from bertlab.config.errors import BertlabError
-from bertlab.text.tokenizers.encoding import SPECIAL_TOKENS
-from bertlab.text.tokenizers.extension import split_token
 from bertlab.text.tokenizers.training import learn_vocabulary
 from bertlab.text.tokenizers.wordpiece import Tokenizer
 from bertlab.training.pretraining.config import PretrainConfig
 from bertlab.training.pretraining.prepare import PrepareConfig
 from bertlab.training.pretraining.prepare import run as prepare
 from bertlab.training.pretraining.pretrain import pretrain
-from scripts.map_vocabulary import map_vocabulary
 from scripts.morpheme_vocabulary import convert_marks, mark_morphemes
-from scripts.repeat_layers import repeat_layers
 
 OTHER = ["The potter drank green tea.", "할머니가 부엌에서 차를 끓였다.", "도자기와 녹차, 그리고 그릇."]
 
@@ -71,31 +67,3 @@ def test_tokens_of_a_morpheme_vocabulary_do_not_cross_morphemes(tmp_path):
         tokens = tokenizer.tokens(tokenizer.encode_ids(["".join(word)])[0])
         assert tokens == [word[0], f"##{word[1]}"]
     assert mark_morphemes("기차", ["배"]) == "기차", "an analysis that does not fit the text is ignored"
-
-
-def test_layers_are_repeated(tiny_model):
-    deeper = repeat_layers(tiny_model, [0, 1, 1])
-    assert deeper.config.num_layers == 3
-    old, new = tiny_model.state_dict(), deeper.state_dict()
-    assert all(torch.equal(new[name], weight) for name, weight in old.items())
-    copies = [name for name in new if name.startswith("encoder.layers.2.")]
-    assert copies
-    assert all(torch.equal(new[name], old[name.replace("layers.2.", "layers.1.")]) for name in copies)
-
-
-def test_new_tokens_start_from_the_old_tokens_of_their_text(tiny_checkpoint, tmp_path):
-    loaded = checkpoint.load(tiny_checkpoint)
-    old = loaded.tokenizer
-    vocabulary = tmp_path / "vocab.txt"
-    vocabulary.write_text("\n".join([*SPECIAL_TOKENS, "tea", "greentea", "##greentea", "ж"]), encoding="utf-8")
-    tokenizer = Tokenizer.from_vocab(vocabulary, lowercase=False)
-    model, kept, averaged = map_vocabulary(loaded, tokenizer)
-    assert (kept, averaged) == (6, 2)
-    assert model.head_names == loaded.heads
-    for row, token in ((6, "greentea"), (7, "agreentea")):
-        ids = old.encode_ids([token])[0][row - 6 :]
-        assert ids == split_token(tokenizer.tokens([row])[0], old)
-        assert len(ids) > 1
-        for name in (TOKEN_EMBEDDINGS, MLM_BIAS):
-            expected = loaded.model.state_dict()[name][ids].mean(0)
-            assert torch.equal(model.state_dict()[name][row], expected), name

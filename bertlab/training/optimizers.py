@@ -122,7 +122,10 @@ def build_muon(parameters: Parameters, config: OptimConfig, dtype: torch.dtype) 
     return [*adamw, Muon(hidden_matrices.values(), weight_decay=config.weight_decay, dtype=dtype, parts=parts)]
 
 
-OPTIMIZERS: dict[str, OptimizerBuilder] = {"adamw": build_adamw, "muon": build_muon}
+OPTIMIZERS: dict[str, OptimizerBuilder] = {
+    "adamw": build_adamw,
+    "muon": build_muon,
+}
 """Every optimiser by the name that `--optim.name` takes."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import BUFFER_BYTES, MAX_ROW_BYTES, SAMPLE_BYTES, DataFile
 from bertlab.text.readers.encoding import decoding_message, is_unicode
-from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file, find_line_end
+from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file, find_line_end, register
 
 BLANK = b"\xef\xbb\xbf \t\r\n"  # bytes allowed before a value: a byte order mark and white space
 # Python type -> name of the same type in JSON
@@ -24,6 +24,7 @@ TOO_LONG_INTEGER = Message("row-integer-too-long")
 MAX_CUT_OFF_CHARACTERS = 16
 
 
+@register
 class JsonLines(FileFormat):
     """One JSON object per line."""
 
@@ -39,6 +40,7 @@ class JsonLines(FileFormat):
                 yield parse_line(number, line, file.encoding)
 
 
+@register
 class Json(JsonLines):
     """An array of objects, a single object over several lines, or JSON lines."""
 

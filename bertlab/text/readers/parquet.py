@@ -12,12 +12,13 @@ from bertlab.config.errors import DataError, first_line
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import DataFile
 from bertlab.text.readers.encoding import decoding_message
-from bertlab.text.readers.registry import FileFormat, Record, Section
+from bertlab.text.readers.registry import FileFormat, Record, Section, register
 from bertlab.text.readers.tables import check_repeated_columns
 
 BATCH_ROWS, BATCH_BYTES = 64, 4 << 20  # the maximum number of rows read at once, and their approximate maximum size
 
 
+@register
 class Parquet(FileFormat):
     """Parquet files; a section is a row group."""
 

@@ -6,12 +6,13 @@ from typing import BinaryIO
 from bertlab.text.readers.data_file import MAX_ROW_BYTES, DataFile
 from bertlab.text.readers.encoding import decoding_message
 from bertlab.text.readers.json_values import TOO_LONG
-from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file
+from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file, register
 
 TEXT_COLUMN = "text"  # the name of the only column
 DOCUMENT_BYTES = 1 << 20  # maximum size of a document; a longer one is cut into several documents
 
 
+@register
 class PlainText(FileFormat):
     """Plain text; each row is a document in the column `text`."""
 

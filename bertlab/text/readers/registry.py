@@ -108,15 +108,16 @@ def find_line_end(stream: BinaryIO, start: int, size: int) -> int:
 _FORMATS: dict[str, FileFormat] = {}  # suffix -> format
 
 
-def register(format: FileFormat) -> None:
-    """Add a file format; it replaces a format with the same suffixes.
+def register(format: type[FileFormat]) -> type[FileFormat]:
+    """Add a file format, which replaces a format with the same suffixes; a decorator of its class.
 
-    Its class must be importable by name, because worker processes receive the format.
+    The class must be importable by name, because worker processes receive the format.
     """
-    _FORMATS.update(dict.fromkeys(format.suffixes, format))
+    _FORMATS.update(dict.fromkeys(format.suffixes, format()))
+    return format
 
 
-def unregister(format: FileFormat) -> None:
+def unregister(format: type[FileFormat]) -> None:
     """Remove a file format."""
     for suffix in format.suffixes:
         _FORMATS.pop(suffix, None)

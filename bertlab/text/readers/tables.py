@@ -10,12 +10,13 @@ from bertlab.config.errors import DataError
 from bertlab.config.languages import Message
 from bertlab.text.readers.data_file import MAX_ROW_BYTES, SAMPLE_BYTES, DataFile
 from bertlab.text.readers.encoding import decoding_message, is_unicode
-from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file, find_line_end, shorten_names
+from bertlab.text.readers.registry import FileFormat, Record, Section, cut_file, find_line_end, register, shorten_names
 
 # the number of a row's first line, its fields, and the reason if the row cannot be split into fields
 TableRow = tuple[int, list[str], Message | None]
 
 
+@register
 class CommaSeparated(FileFormat):
     """CSV: commas between fields, and quotation marks around fields that contain commas, quotes or line breaks."""
 
@@ -57,6 +58,7 @@ class CommaSeparated(FileFormat):
         return split_rows(lines, self.delimiter, self.is_quoted(file))
 
 
+@register
 class TabSeparated(CommaSeparated):
     """TSV: tabs between fields. Quotation marks enclose fields (Excel, pandas) or belong to the text (GLUE)."""
 
