@@ -118,13 +118,12 @@ def test_start_page_shows_validation_metrics(shipped):
 
 
 @pytest.mark.parametrize(
-    ("name", "page"),
+    ("name", "page", "language"),
     [
-        ("strongest", "fill-mask"), ("squad", "answer"), ("sst2", "classify"), ("comve", "choose"),
-        ("wikiann_en", "tag"), ("bare", "attention"),
+        ("strongest", "fill-mask", "en"), ("squad", "answer", "ko"), ("sst2", "classify", "en"),
+        ("comve", "choose", "ko"), ("wikiann_en", "tag", "en"), ("bare", "attention", "ko"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("language", ["en", "ko"])
 def test_card_of_open_checkpoint_links_to_a_suitable_page(shipped, name, page, language):
     app = open_example_page("start", lang=language)
     app = app.button(key=f"open-{name}").click().run()

@@ -67,8 +67,7 @@ def test_a_patched_hidden_state_halves_the_korean_next_sentence_probability():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tool", ["row", "patch"])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("tool", "language"), [("row", "en"), ("patch", "ko")])
 def test_a_tool_of_head_surgery_says_what_its_example_would_do(tool, language):
     examples = read_examples(language)
     session = bertlab.load(bertlab.default_checkpoint("fill-mask", language))
