@@ -14,6 +14,7 @@ import plotly
 import streamlit as st
 from streamlit.components.v1 import declare_component
 
+from bertlab.checkpoints.assets import REPOSITORY
 from bertlab.text.readers.registry import upload_suffixes
 from bertlab.text.word_spans import MASK, find_words
 from bertlab.views import assets, export, figures
@@ -240,6 +241,20 @@ def _plotly_file() -> str:
     """Make the server serve the folder of Plotly's script."""
     folder = Path(plotly.__file__).parent / "package_data"
     return f"component/{declare_component('plotly', path=folder).name}/plotly.min.js"
+
+
+@cache
+def find_docs(code: str) -> str:
+    """Make the server serve the documentation; "" if `make docs` has not built it.
+
+    Returns:
+        The address of its first page in a language, relative to the app.
+    """
+    site = REPOSITORY / "site"
+    if not (site / "index.html").is_file():
+        return ""
+    folder = f"{code}/" if (site / code).is_dir() else ""  # the default language has no folder of its own
+    return f"component/{declare_component('docs', path=site).name}/{folder}index.html"
 
 
 def _mount(component: Callable, key: str, data: dict | bytes | None = None, **options) -> None:

@@ -188,6 +188,8 @@ def draw_link() -> None:
     with st.container(key="link", horizontal=True, vertical_alignment="center"):
         components.draw_link_button()
         _draw_qr_code()
+        if docs := components.find_docs(language()):
+            st.html(f'<a class="small" href="{docs}" target="_blank">{escape(t("docs"))}</a>')
 
 
 @st.fragment  # so that a click runs only this function again, not the whole page

@@ -35,6 +35,7 @@ open-in-attention = Open in Attention
 copy-link = Copy link to this page
 copy-link-copied = Link copied
 qr-code = QR code
+docs = Documentation
 qr-code-label = QR code of the link to this page
 qr-code-lead = Point a phone's camera at the code to open this page with the same texts and settings.
 qr-code-only-here = This address works only on this machine. To open the page on other devices, start the app with the command below and use the network address of this machine.

@@ -29,6 +29,7 @@ open-in-attention = 어텐션 페이지에서 열기
 copy-link = 이 페이지 링크 복사
 copy-link-copied = 링크를 복사했어요
 qr-code = QR 코드
+docs = 문서
 qr-code-label = 이 페이지 링크의 QR 코드
 qr-code-lead = 휴대폰 카메라로 코드를 비추면 지금 고른 내용 그대로 이 페이지가 열려요.
 qr-code-only-here = 이 주소는 이 컴퓨터에서만 열려요. 다른 기기에서 열려면 아래 명령으로 앱을 시작하고, 이 컴퓨터의 네트워크 주소로 접속하세요.
