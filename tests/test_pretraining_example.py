@@ -209,13 +209,18 @@ def make_batch(session: Session, example, size: int = 64) -> PairBatch:
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"whole_word": True, "mask": 0.3}, {"mask_share": 0.3, "random_share": 0.6}, {"pair_objective": "order"}],
+    [
+        {},
+        {"whole_word": True, "chosen_share": 0.3},
+        {"mask_share": 0.3, "random_share": 0.6},
+        {"pair_objective": "order"},
+    ],
 )
 def test_the_losses_are_those_of_a_training_step(session, settings):
     objective = settings.get("pair_objective", "next")
     trained = with_objective(session, "sentence order" if objective == "order" else "next sentence")
     rule = MaskRule.for_tokenizer(
-        session.tokenizer, settings.get("mask", 0.15), settings.get("whole_word", False),
+        session.tokenizer, settings.get("chosen_share", 0.15), settings.get("whole_word", False),
         mask_share=settings.get("mask_share", 0.8), random_share=settings.get("random_share", 0.1),
     )  # fmt: skip
     assert trained.config.hidden_dropout == 0 or not trained.model.training
@@ -296,7 +301,7 @@ def test_an_empty_text_is_refused(session, text):
         (TEXT, {"seed": 0}, BertlabError, "number-below-one"),
         (TEXT, {"seed": 2**70}, BertlabError, "setting-too-large"),
         (TEXT, {"top_k": 0}, BertlabError, "number-below-one"),
-        (TEXT, {"mask": 0.0}, BertlabError, "setting-out-of-range"),
+        (TEXT, {"chosen_share": 0.0}, BertlabError, "setting-out-of-range"),
         (TEXT, {"mask_share": 1.5}, BertlabError, "setting-out-of-range"),
         (TEXT, {"mask_share": 0.8, "random_share": 0.3}, BertlabError, "mask-shares-too-large"),
         (TEXT, {"max_tokens": 3}, BertlabError, "setting-out-of-range"),
@@ -398,22 +403,10 @@ def test_the_command_prints_the_example(session, tiny_checkpoint, capsys):
     assert f"seed 3: {example.label_name}" in out
     assert " ".join(token.input_token for token in example.tokens) in out
     assert f"sum {example.losses.total:.3f}" in out
-    old_spelling = ["--draw" if argument == "--seed" else argument for argument in arguments]
-    assert main([*old_spelling, "--json"]) == 0
+    assert main([*arguments, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["losses"]["total"] == pytest.approx(example.losses.total)
     assert printed["seed"] == printed["losses"]["seed"] == 3
-    assert printed["draw"] == printed["losses"]["draw"] == 3, "the old keys"
-    for token in (*printed["tokens"], *printed["predictions"]):
-        assert (token["fate"], token["read"]) == (token["replacement_kind"], token["input_token"]), "the old keys"
-
-
-def test_settings_and_fields_can_have_their_old_names(session):
-    example = session.pretraining_example(TEXT, draw=3, mask=0.5)
-    assert example == session.pretraining_example(TEXT, seed=3, chosen_share=0.5)
-    assert (example.draw, example.losses.draw) == (3, 3)
-    for token in (*example.tokens, *example.predictions):
-        assert (token.fate, token.read) == (token.replacement_kind, token.input_token)
 
 
 def test_the_command_refuses_what_cannot_be_drawn(tiny_checkpoint):

@@ -12,7 +12,6 @@ from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
-import tyro
 from annotated_types import Interval
 
 from bertlab.config.errors import BertlabError
@@ -27,9 +26,18 @@ Result = TypeVar("Result")
 TEXT = "text"  # marks the inputs that are texts: "-" on the command line stands for standard input
 SHOWN_ONLY = "shown-only"  # marks an input that changes only how the result is printed
 
-Text = Annotated[str, TEXT, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT")]
-OptionalText = Annotated[str | None, TEXT, tyro.conf.Positional, tyro.conf.arg(metavar="[TEXT]")]
-Texts = Annotated[tuple[str, ...], TEXT, tyro.conf.Positional, tyro.conf.arg(metavar="TEXT ...")]
+
+@dataclass(frozen=True)
+class Flag:
+    """How an input is written on the command line; `cli.flags` tells tyro, whose import takes a tenth of a second."""
+
+    metavar: str
+    is_positional: bool = False
+
+
+Text = Annotated[str, TEXT, Flag("TEXT", is_positional=True)]
+OptionalText = Annotated[str | None, TEXT, Flag("[TEXT]", is_positional=True)]
+Texts = Annotated[tuple[str, ...], TEXT, Flag("TEXT ...", is_positional=True)]
 Count = Annotated[int, Interval(ge=1)]
 
 

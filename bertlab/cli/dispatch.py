@@ -16,7 +16,6 @@ from importlib import import_module
 import bertlab
 from bertlab.abilities.registry import find_abilities
 from bertlab.checkpoints.assets import REPOSITORY
-from bertlab.cli.ask import ask, make_options
 from bertlab.cli.commands import ALIASES, BENCH_HELP, COMMANDS, HELP
 from bertlab.config.crash_log import log_unexpected_error
 from bertlab.config.errors import BertlabError
@@ -88,6 +87,8 @@ def _run(arguments: list[str]) -> int:
     name, arguments = _find_command(arguments)
     _shorten_thread_spinning(name)
     if ability := find_abilities("command").get(name):
+        from bertlab.cli.ask import ask, make_options  # imports tyro, which `bertlab --help` does not need
+
         options = _parse(make_options(ability), f"bertlab {name}", arguments)
         if options is not None:
             check_limits(options)

@@ -18,6 +18,8 @@ import docstring_parser
 import tyro
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
+from bertlab.abilities.ability import Flag
+
 HIDDEN_DEFAULTS = ("None", "''", "", "False", "True")  # not printed, because the help text or the flag implies them
 
 
@@ -118,7 +120,9 @@ def _describe_field(config_type: type, name: str, defaults: object, *markers) ->
         default = field.default_factory()
     else:
         default = tyro.MISSING if field.default is dataclasses.MISSING else field.default
-    for marker in (tyro.conf.arg(help_behavior_hint=_format_default), *markers):
+    flag = next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Flag)), None)
+    own = [] if flag is None else [tyro.conf.arg(metavar=flag.metavar), *[tyro.conf.Positional] * flag.is_positional]
+    for marker in (*own, tyro.conf.arg(help_behavior_hint=_format_default), *markers):
         hint = Annotated[_remove_aliases(hint), marker]
     # the field of a nested dataclass has no help text, because the flags of that dataclass have help texts of their own
     text = "" if dataclasses.is_dataclass(default) else _read_field_docs(config_type).get(name, "")

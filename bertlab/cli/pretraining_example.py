@@ -1,9 +1,7 @@
 """`bertlab pretraining-example`: sample a pre-training example from a text, and predict its masked tokens."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-import tyro
+from typing import Literal
 
 from bertlab.cli.query import TextQuery, open_session, print_result, read_texts
 
@@ -17,12 +15,12 @@ class PretrainingExampleOptions(TextQuery):
       bertlab pretraining-example - --seed 7 --whole-word < document.txt
     """
 
-    seed: Annotated[int, tyro.conf.arg(aliases=("--draw",))] = 1
+    seed: int = 1
     """Seed of the random choices; the same seed always gives the same example."""
     pair_objective: Literal["next", "order"] = "next"
     """Sentence-pair objective: next (sentence B follows A or is a random sentence, each with a probability of 50%), or
     order (A and B are neighbours, swapped with a probability of 50%)."""
-    chosen_share: Annotated[float, tyro.conf.arg(aliases=("--mask",))] = 0.15
+    chosen_share: float = 0.15
     """Share of all tokens that is chosen for prediction. --mask-share and --random-share say what replaces them."""
     mask_share: float = 0.8
     """Of the chosen tokens, the share that is replaced by [MASK]."""
@@ -47,4 +45,4 @@ def pretraining_example(config: PretrainingExampleOptions) -> None:
         mask_share=config.mask_share, random_share=config.random_share, whole_word=config.whole_word,
         max_tokens=config.max_tokens,
     )  # fmt: skip
-    print_result(config, session, example, lambda: example_lines(example), "pretraining-example")
+    print_result(config, session, example, lambda: example_lines(example))

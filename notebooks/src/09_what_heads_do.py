@@ -31,7 +31,7 @@ from bertlab.views import labels
 from bertlab.abilities.surgery import figures as change_figures
 
 session = bertlab.load(pick(en="strongest", ko="korean"))
-sentence = pick(en="He opened the [MASK] and went out.", ko="그는 서울에서 태어나 대학교를 [MASK]하였다.")
+sentence = pick(en="He opened the [MASK] and went out.", ko="그는 서울에서 태어나 대학교를 [MASK] 하였다.")
 layers, heads = session.config.num_layers, session.config.num_heads
 
 attention = session.attention(sentence)

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from bertlab_app.parts import files
+from bertlab_app.widgets import files
 from safetensors.torch import load_file, save_file
 from support.pages import errors, open_page
 from support.recipes import read_recipes

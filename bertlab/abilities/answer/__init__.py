@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
 from annotated_types import Interval
 
-from bertlab.abilities.ability import Count, Prediction, Text
+from bertlab.abilities.ability import Count, Flag, Prediction, Text
 
 if TYPE_CHECKING:
     from bertlab.abilities.queries import Query
@@ -39,13 +38,13 @@ class Answer(Prediction["Answers"]):
     """Number of answers to show."""
     max_answer_tokens: Count = 30
     """Maximum number of tokens in an answer."""
-    threshold: Annotated[float | None, tyro.conf.arg(metavar="NUMBER")] = None
+    threshold: Annotated[float | None, Flag("NUMBER")] = None
     """Threshold tau: the answer is "no answer" if its score exceeds the score of the best answer by more than tau.
     Default: the threshold of the checkpoint; a checkpoint without a threshold always answers."""
-    stride: Annotated[int | None, Interval(ge=1), tyro.conf.arg(metavar="INT")] = None
+    stride: Annotated[int | None, Interval(ge=1), Flag("INT")] = None
     """Distance in tokens between the starts of neighbouring windows of a long passage. Default: the value used in
     fine-tuning, or 128."""
-    max_tokens: Annotated[int | None, Interval(ge=5), tyro.conf.arg(metavar="INT")] = None
+    max_tokens: Annotated[int | None, Interval(ge=5), Flag("INT")] = None
     """Maximum number of tokens in a window, including the question. Default: the value used in fine-tuning, but at
     least 384."""
 

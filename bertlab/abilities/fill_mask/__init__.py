@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
-from bertlab.abilities.ability import TEXT, Count, Prediction, Text
+from bertlab.abilities.ability import TEXT, Count, Flag, Prediction, Text
 
 if TYPE_CHECKING:
     from bertlab.abilities.queries import Query
@@ -34,9 +32,9 @@ class FillMask(Prediction["list[MaskFill]"]):
     """The text, with [MASK] in place of each word to predict. Use "-" to read it from standard input."""
     top_k: Count = 5
     """Number of predictions for each mask."""
-    pair: Annotated[str | None, TEXT, tyro.conf.arg(metavar="TEXT")] = None
+    pair: Annotated[str | None, TEXT, Flag("TEXT")] = None
     """A second text, sentence B of the input."""
-    originals: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TEXT ...")] = ()
+    originals: Annotated[tuple[str, ...], Flag("TEXT ...")] = ()
     """The word that each mask replaced; the result then has its probability and rank. "" for an unknown word."""
 
     def prepare(self, session: Session) -> Query:

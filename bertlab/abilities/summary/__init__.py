@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
 from annotated_types import Interval
 
-from bertlab.abilities.ability import Ability, Count, Text, read_stdin
+from bertlab.abilities.ability import Ability, Count, Flag, Text, read_stdin
 from bertlab.config.languages import Message
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class SummaryOfFile(Ability["FileSummaries"]):
     doors = ("command",)
     opens_like = "embed"
 
-    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    file: Annotated[str, Flag("FILE", is_positional=True)]
     """A text file with one document, or a CSV, TSV, JSON Lines or Parquet file with one document per row. It may be
     compressed. Use "-" to read one document from standard input."""
     sentences: int = NUM_SENTENCES
@@ -96,12 +95,12 @@ class SummaryOfFile(Ability["FileSummaries"]):
     """How much a sentence has to differ from the sentences chosen before it, from 0 to 1. With 0, a sentence is
     left out only if it shares three consecutive words with a chosen sentence. With a checkpoint that was trained for
     summarisation, the value is always 0."""
-    column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    column: Annotated[str | None, Flag("NAME")] = None
     """The column with the documents. Default: a column with a common name such as `document` or `text`, or the one
     with the most words."""
-    id_column: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    id_column: Annotated[str | None, Flag("NAME")] = None
     """The column with the ids. Default: `id`, or the number of the row."""
-    reference: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    reference: Annotated[str | None, Flag("NAME")] = None
     """The column with the reference summaries. Default: `summary`, `highlights` or `요약`, if one of them exists."""
     cache: bool = True
     """Use the cache of vectors. It is in the directory that the environment variable BERTLAB_CACHE names, or in
