@@ -207,7 +207,7 @@ def finetune_with_transformers(
     examples = task_type.read(task_type.open_rows(rows, "validation"), spec)
     if task_type.reads_windows:
         trainer.save_model(str(out / "model"))
-        features = task_type.encode(checkpoint.load(initial_checkpoint).tokenizer, examples, task_type.max_tokens)
+        features = task_type.encode(checkpoint.load(initial_checkpoint).tokenizer, examples, recipe.max_tokens)
         outputs = task_type.compute_outputs(checkpoint.load(out / "model").model, features)
         return task_type.score(examples, task_type.choose(examples, outputs))
     validation = transformers_peer.encode_text_rows(

@@ -93,7 +93,7 @@ for token in example.tokens:
 # %% predict
 import torch
 
-sentence = pick(en="The cat sat on the [MASK].", ko="그는 서울에서 태어나 대학교를 [MASK]하였다.")
+sentence = pick(en="The cat sat on the [MASK].", ko="그는 서울에서 태어나 대학교를 [MASK] 하였다.")
 tokens = session.encode(sentence)
 place = next(token.position for token in tokens if token.token == "[MASK]")
 last_layer = session.config.num_layers - 1

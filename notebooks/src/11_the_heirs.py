@@ -237,7 +237,7 @@ assert 1 <= sum(is_replaced) < 3
 # %% predict
 from bertlab.nn.teacher_init import choose_teacher_layer, initialise_from_teacher
 
-sentence = pick(en="He opened the [MASK] and went out.", ko="그는 서울에서 태어나 대학교를 [MASK]하였다.")
+sentence = pick(en="He opened the [MASK] and went out.", ko="그는 서울에서 태어나 대학교를 [MASK] 하였다.")
 ids_T = torch.tensor([token.id for token in session.encode(sentence)])
 place = ids_T.tolist().index(session.tokenizer.mask_id)
 
