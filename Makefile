@@ -48,7 +48,7 @@ docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python scripts/build_docs.py
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports && $(BIN)/mypy
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
@@ -71,4 +71,4 @@ $(VENV)/.ready-for-tests: $(VENV)/.ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache build *.egg-info

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 if TYPE_CHECKING:
     from bertlab.session import Session
@@ -126,7 +126,7 @@ def evaluate(task: str = "", checkpoint: PathLike | None = None, **settings: obj
     return EvaluationResult(evaluate_module.evaluate(config))
 
 
-def _make_configuration(config_class: type, build: Callable[..., object] | None = None, /, **settings: object):
+def _make_configuration(config_class: type, build: Callable[..., Any] | None = None, /, **settings: Any):
     """Make a configuration: strings become paths, lists become tuples, dictionaries change nested configurations."""
     from bertlab.config.limits import check_limits
 

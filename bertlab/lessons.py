@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bertlab.config.languages import DEFAULT, languages, render
+from bertlab.config.languages import DEFAULT, render
 from bertlab.config.text_table import format_table
 
-# environment variables: the language of the lessons, and whether slow cells should compute less
-LANGUAGE_VARIABLE, FAST_VARIABLE = "BERTLAB_LESSON_LANGUAGE", "FAST"
+FAST_VARIABLE = "FAST"  # the environment variable that says whether slow cells should compute less
 REPOSITORY = Path(__file__).parent.parent
 # page of the app -> the number of the lesson that computes by hand what the page shows
 PAGE_LESSONS = {
@@ -27,15 +26,18 @@ Value = TypeVar("Value")
 # (function that returns whether an answer meets a condition, advice to print if the answer does not)
 Condition = tuple[Callable[[Any], Any], str]
 
+_language = DEFAULT  # of the notebook that this process runs
+
+
+def use_language(code: str) -> None:
+    """Set the language of the notebook; its first cell calls this function."""
+    global _language
+    _language = code
+
 
 def language() -> str:
-    """Return the code of the notebook's language: the name of its directory (`notebooks/ko`) or of the one above.
-
-    The environment variable `BERTLAB_LESSON_LANGUAGE` has precedence. If no language is found, the result is "en".
-    """
-    directory = Path.cwd()
-    candidates = (os.environ.get(LANGUAGE_VARIABLE, ""), directory.name, directory.parent.name)
-    return next((name for name in candidates if name in languages()), DEFAULT)
+    """Return the code of the notebook's language (see `use_language`)."""
+    return _language
 
 
 @cache
@@ -46,9 +48,9 @@ def list_lessons(language: str) -> tuple[tuple[str, str], ...]:
     """
     lessons = []
     for path in sorted((REPOSITORY / "notebooks" / language).glob("[0-9]*.ipynb")):
-        first_cell = json.loads(path.read_text(encoding="utf-8"))["cells"][0]
+        first_text = json.loads(path.read_text(encoding="utf-8"))["cells"][1]  # follows the cell that installs bertlab
         lessons.append(
-            ("".join(first_cell["source"]).split("\n")[0].removeprefix("# "), str(path.relative_to(REPOSITORY)))
+            ("".join(first_text["source"]).split("\n")[0].removeprefix("# "), str(path.relative_to(REPOSITORY)))
         )
     return tuple(lessons)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -165,7 +165,7 @@ class Session:
         progress: Callable = iter,
     ) -> Answers:
         """Find the answer to a question in a passage (Devlin et al. 2019, sections 4.2 and 4.3)."""
-        options = {"threshold": threshold, "stride": stride, "max_tokens": max_tokens}
+        options: dict[str, Any] = {"threshold": threshold, "stride": stride, "max_tokens": max_tokens}
         ability = Answer(
             question=question, passage=passage, n_best=n_best, max_answer_tokens=max_answer_tokens, **options
         )
@@ -183,11 +183,11 @@ class Session:
         progress: Callable = iter,
     ) -> SpanXray:
         """Find the answers as `answer` does, and return the scores behind them: the prediction for each window."""
-        options = {"threshold": threshold, "stride": stride, "max_tokens": max_tokens}
+        options: dict[str, Any] = {"threshold": threshold, "stride": stride, "max_tokens": max_tokens}
         ability = Xray(
             question=question, passage=passage, n_best=n_best, max_answer_tokens=max_answer_tokens, **options
         )
-        return self.ask(ability, progress)
+        return self.ask(ability, progress)  # type: ignore[return-value]
 
     @torch.inference_mode()
     def span_attention(
@@ -218,7 +218,8 @@ class Session:
 
     def choose(self, context: str, choices: Sequence[str]) -> list[Choice]:
         """Predict for each choice, in the order of `choices`, the probability that it continues the context."""
-        return self.ask(Choose(context=context, choices=choices if isinstance(choices, str) else tuple(choices)))
+        choices = choices if isinstance(choices, str) else tuple(choices)  # one text is refused later
+        return self.ask(Choose(context=context, choices=choices))  # type: ignore[arg-type]
 
     def tag(self, text: str) -> Tags:
         """Tag every word, and find the entities that the tags form (Devlin et al. 2019, section 5.3)."""

@@ -26,7 +26,7 @@ def copy_sources(folder: Path) -> None:
         rows = []
         for path in lessons:
             text = path.read_text(encoding="utf-8")
-            heading = "".join(json.loads(text)["cells"][0]["source"]).splitlines()[0].lstrip("# ")
+            heading = "".join(json.loads(text)["cells"][1]["source"]).splitlines()[0].lstrip("# ")
             rows.append(f"- [{heading}]({language}/{path.name})")
             # links to files of the repository lead nowhere on the site
             text = re.sub(r"\[([^\]]+)\]\((?!https?:|#|attachment:)[^)\"]*\)", r"\1", text)

@@ -98,7 +98,9 @@ def cover_results(notebook: nbformat.NotebookNode) -> None:
 
 def keep_outputs(notebook: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> None:
     """Copy the outputs of a stored notebook; raise ValueError if it has other code."""
-    code, stored_code = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, stored))
+    code, stored_code = (
+        [cell for cell in each.cells if cell.cell_type == "code" and cell.id != "setup"] for each in (notebook, stored)
+    )
     if [cell.source for cell in code] != [cell.source for cell in stored_code]:
         raise ValueError("the code has changed: build without --texts")
     for cell, old in zip(code, stored_code, strict=True):

@@ -36,6 +36,29 @@ LANGUAGES = ("en", "ko")
 CELL = re.compile(r"^# %%(?: (\[markdown\]|predict|exercise|check|solution))?(?: (\w+))?$", re.MULTILINE)
 APP_LINK = re.compile(r"\(app:([\w-]+)(?:\?([^)]*))?\)")
 APP = "http://localhost:8501"
+# the first cell of a notebook; the clone also contains the checkpoints, and the checks of the exercises
+SETUP = """\
+# {checkpoints}
+# {hint}
+try:
+    import bertlab.lessons
+except ModuleNotFoundError:
+    import os, sys
+    !git clone --quiet --depth 1 REPOSITORY bertlab-clone
+    %pip install --quiet --editable bertlab-clone
+    sys.path.insert(0, os.path.abspath("bertlab-clone"))
+    import bertlab.lessons
+
+bertlab.lessons.use_language("{language}")"""
+SETUP_HINT = {
+    "en": "If bertlab is missing here (on Colab, for example), write its repository's address in place of REPOSITORY.",
+    "ko": "여기에 bertlab이 없으면(예: Colab) REPOSITORY 자리에 bertlab 저장소의 주소를 넣으세요.",
+}
+CHECKPOINTS = {"en": "Checkpoints in this lesson: {names}", "ko": "이 수업에서 쓰는 체크포인트: {names}"}
+NO_CHECKPOINTS = {"en": "This lesson trains its own models.", "ko": "이 수업에서는 모델을 직접 학습해요."}
+CHECKPOINT = re.compile(
+    r'(?:load\(|name = |base = |from_=)(?:pick\(en="(?P<en>\w+)", ko="(?P<ko>\w+)"\)|"(?P<all>\w+)")'
+)
 SOLUTIONS = {
     "en": "# Solutions: {title}\n\nThe lesson is [here](../{name}.ipynb). The first cell runs its code without output.",
     "ko": "# 풀이: {title}\n\n수업은 [여기](../{name}.ipynb)에 있어요. 첫 셀은 수업의 코드를 출력 없이 실행해요.",
@@ -93,7 +116,7 @@ def make_lesson(cells: list[Cell], language: str, name: str) -> nbformat.Noteboo
         for cell in cells
         if cell.kind != "solution" and (cell.kind != "[markdown]" or cell.label == language)
     ]
-    return _make_notebook(notebook_cells, language)
+    return _make_notebook(notebook_cells, language, make_setup(cells, language))
 
 
 def make_solutions(cells: list[Cell], language: str, name: str) -> nbformat.NotebookNode:
@@ -112,7 +135,15 @@ def make_solutions(cells: list[Cell], language: str, name: str) -> nbformat.Note
                 _make_cell(_complete(cell, solution)),
                 _make_cell(_hide_check(check, name)),
             ]
-    return _make_notebook(notebook_cells, language)
+    return _make_notebook(notebook_cells, language, make_setup(cells, language))
+
+
+def make_setup(cells: list[Cell], language: str) -> str:
+    """Make the code of the first cell, which installs bertlab if it is missing and sets the language."""
+    uses = [use for cell in cells if cell.kind != "[markdown]" for use in CHECKPOINT.finditer(cell.text)]
+    names = ", ".join(dict.fromkeys(use[language] or use["all"] for use in uses))
+    checkpoints = (CHECKPOINTS if names else NO_CHECKPOINTS)[language].format(names=names)
+    return SETUP.format(checkpoints=checkpoints, hint=SETUP_HINT[language], language=language)
 
 
 def _hide_check(cell: Cell, name: str) -> Cell:
@@ -171,9 +202,11 @@ def _make_app_link(link: re.Match, language: str) -> str:
     return f"({APP}/{link[1]}?{'&'.join(values)})"
 
 
-def _make_notebook(cells: list[nbformat.NotebookNode], language: str) -> nbformat.NotebookNode:
+def _make_notebook(cells: list[nbformat.NotebookNode], language: str, setup: str = "") -> nbformat.NotebookNode:
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"  # by default random, so that every build would differ
+    if setup:
+        cells = [nbformat.v4.new_code_cell(setup, id="setup"), *cells]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "lesson": {"language": language}}
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)

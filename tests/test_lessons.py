@@ -5,8 +5,11 @@
 
 import html
 import re
+import shutil
+import sys
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import nbformat
@@ -17,6 +20,7 @@ import bertlab
 from bertlab import lessons as kit
 from scripts import build_lessons, lessons
 
+ROOT = lessons.NOTEBOOKS.parent
 SOURCES = lessons.find_sources()
 EACH = [(source, language) for source in SOURCES for language in lessons.LANGUAGES]
 each_lesson = pytest.mark.parametrize(("source", "language"), EACH, ids=[f"{s.stem[:2]}-{lang}" for s, lang in EACH])
@@ -166,13 +170,13 @@ def test_new_texts_keep_the_outputs_of_the_same_code_only():
     old, made = stored(SOURCES[0], "en"), lessons.make_lesson(cells, "en", SOURCES[0].stem)
     build_lessons.keep_outputs(made, old)
     assert [cell.get("outputs") for cell in made.cells] == [cell.get("outputs") for cell in old.cells]
-    made.cells[1].source += "\nprint(1)"
+    made.cells[2].source += "\nprint(1)"
     with pytest.raises(ValueError, match="--texts"):
         build_lessons.keep_outputs(made, old)
 
 
 def test_a_check_prints_the_advice_of_the_first_unmet_condition(capsys, monkeypatch):
-    monkeypatch.setenv(kit.LANGUAGE_VARIABLE, "ko")
+    monkeypatch.setattr(kit, "_language", "ko")
     conditions = ((lambda a: a > 1, "first"), (lambda a: a > 2, "second"))
     kit.check(1, ..., *conditions)
     kit.check(1, 1, *conditions)
@@ -187,14 +191,51 @@ def test_a_check_prints_the_advice_of_the_first_unmet_condition(capsys, monkeypa
     assert lines[4] == kit.render("lesson-correct", "ko", number=1)
 
 
-def test_the_directory_of_a_notebook_is_its_language(monkeypatch, tmp_path):
-    monkeypatch.delenv(kit.LANGUAGE_VARIABLE, raising=False)
-    (tmp_path / "ko" / "solutions").mkdir(parents=True)
-    found = []
-    for directory in (tmp_path / "ko", tmp_path / "ko" / "solutions", tmp_path):
-        monkeypatch.chdir(directory)
-        found.append(kit.pick(en="tea", ko="차"))
-    assert found == ["차", "차", "tea"]
+def run_first_cell(path: Path, shell) -> None:
+    """Run the first cell as IPython does, with `shell` in place of its shell."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    code = TransformerManager().transform_cell(nbformat.read(path, as_version=4).cells[0].source)
+    exec(code, {"get_ipython": lambda: shell})
+
+
+@each_lesson
+def test_a_notebook_copied_elsewhere_keeps_its_language_and_names_its_checkpoints(
+    source, language, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(kit, "_language", "")
+    monkeypatch.chdir(tmp_path)
+    for kind in ("", "solutions"):
+        copy = shutil.copy(lessons.NOTEBOOKS / language / kind / f"{source.stem}.ipynb", tmp_path)
+        run_first_cell(Path(copy), shell=None)  # bertlab is installed, so no command runs
+        assert kit.pick(en="tea", ko="차") == {"en": "tea", "ko": "차"}[language]
+        first_line = stored(source, language, kind).cells[0].source.splitlines()[0]
+        names = first_line.partition(": ")[2].split(", ")
+        own = f"# {lessons.NO_CHECKPOINTS[language]}"
+        assert first_line == own or all((ROOT / "assets" / "checkpoints" / name).is_dir() for name in names)
+
+
+def test_the_first_cell_installs_bertlab_if_it_is_missing(monkeypatch, tmp_path):
+    class Shell:
+        commands: ClassVar[list] = []
+
+        def system(self, command):
+            self.commands.append(command)
+
+        def run_line_magic(self, name, arguments):
+            self.commands.append(f"{name} {arguments}")
+            sys.modules["bertlab.lessons"] = kit
+
+    monkeypatch.setattr(kit, "_language", "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "bertlab.lessons", None)  # importing it fails
+    monkeypatch.chdir(tmp_path)
+    run_first_cell(lessons.NOTEBOOKS / "ko" / f"{SOURCES[0].stem}.ipynb", Shell())
+    assert Shell.commands == [
+        "git clone --quiet --depth 1 REPOSITORY bertlab-clone", "pip install --quiet --editable bertlab-clone"
+    ]  # fmt: skip
+    assert sys.path[0] == str(tmp_path / "bertlab-clone")
+    assert kit.language() == "ko"
 
 
 @pytest.mark.parametrize("language", lessons.LANGUAGES)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar, cast, get_type_hints
 
 from annotated_types import Interval
 
@@ -123,7 +123,7 @@ class Ability(Generic[Result]):
             value = getattr(self, name)
             for mark in getattr(hint, "__metadata__", ()):
                 if isinstance(mark, Interval) and value is not None:
-                    limit = Limit(mark.ge, mark.le)
+                    limit = Limit(cast(float, mark.ge), cast(float, mark.le))
                     if not limit.contains(value):
                         raise BertlabError("input-out-of-range", name=name, value=str(value), limit=limit.describe())
 

@@ -9,7 +9,7 @@ R positions of all inputs of a batch.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -37,7 +37,7 @@ class Query:
     """The output layer to compute, a key of `nn.heads.HEADS`; "" for the hidden states of the last layer."""
     inputs: tuple[ModelInput, ...]
     """The inputs; several for a long passage or a list of texts."""
-    finish: Callable[[list[torch.Tensor]], object]
+    finish: Callable[[list[torch.Tensor]], Any]
     """A function that makes the result from the outputs of all inputs, float32 on the CPU: [K] for an output layer that
     reads the pooler's output, otherwise [T, K] (or [M, V], at `positions`), and [T, H] for hidden states."""
     positions: tuple[tuple[int, ...], ...] | None = None

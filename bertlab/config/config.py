@@ -6,6 +6,7 @@ This module uses neither tensors nor files.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bertlab.config import family_rows  # noqa: F401  (it registers the families)
 from bertlab.config.errors import CheckpointError
@@ -210,7 +211,7 @@ class ModelConfig:
 
 def select_hf_fields(family: Family) -> dict[str, str]:
     """Return the fields of `ModelConfig` that a family's `config.json` has, with their names there."""
-    return {name: hf for name, hf in (HF_FIELDS | family.hf_fields).items() if hf}
+    return {name: hf for name, hf in {**HF_FIELDS, **family.hf_fields}.items() if hf}
 
 
 def _is_integer(value: object) -> bool:
@@ -232,7 +233,7 @@ def _read_labels(names: object) -> tuple[str, ...]:
     return tuple(labels_by_index[str(index)] for index in range(len(labels_by_index)))
 
 
-def _read_pruned_heads(table: object, config: ModelConfig) -> tuple[tuple[int, int], ...]:
+def _read_pruned_heads(table: Any, config: ModelConfig) -> tuple[tuple[int, int], ...]:
     """Return the sorted (layer, head) pairs of a `pruned_heads` table, {layer: [heads]}."""
     try:
         pairs = sorted({(int(layer), head) for layer, heads in table.items() for head in heads})

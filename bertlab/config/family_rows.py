@@ -3,6 +3,8 @@
 Sources of tensor names and defaults: the classes of `transformers` with the family's class prefix.
 """
 
+from typing import Any
+
 from bertlab.config.families import BERT_TENSORS, Family, HeadNames, register_family, rename_tensors
 
 register_family(
@@ -64,7 +66,7 @@ ROBERTA_HEADS = {
     },
 }  # fmt: skip
 # The other settings of RoBERTa. XLM-RoBERTa has the same ones; Longformer changes the names of tensors.
-_ROBERTA_SETTINGS = {
+_ROBERTA_SETTINGS: dict[str, Any] = {
     "prefix": "roberta",
     "tensors": rename_tensors(BERT_TENSORS, "bert", "roberta"),
     "tied_copies": {

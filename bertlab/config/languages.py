@@ -218,7 +218,7 @@ def _load_bundle(code: str):
     if code not in languages():
         return None
     # With `use_isolating`, Fluent puts invisible marks around parameters; a user who copies a path would copy them too.
-    bundle = FluentBundle([code], functions={"FORMAT": _format_number}, use_isolating=False)
+    bundle = FluentBundle([code], functions={"FORMAT": _format_number}, use_isolating=False)  # type: ignore[dict-item]
     for path in find_message_files(code):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
     return bundle

@@ -12,6 +12,7 @@ from typing import Literal
 # The sources of published results: the BERT paper, and the README with the results of the small models.
 PAPER = "arXiv 1810.04805"
 SMALL_MODELS = "github.com/google-research/bert"
+Split = Literal["test", "dev"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class PublishedRow:
     """The published results of one system in one table."""
 
     title: str  # the system, such as "BERT base"
-    split: Literal["test", "dev"]  # the rows that the results were measured on: the test set or the development set
+    split: Split  # the rows that the results were measured on: the test set or the development set
     source: str  # the publication
     values: dict[str, float]  # the results in percent, by `Measure.name`
     average: float | None = None  # the published average over the tasks; None if there is none
@@ -125,14 +126,14 @@ TASKS = (
 
 
 def _make_glue_row(
-    title: str, split: str, source: str, average: float, **results: float | tuple[float, ...]
+    title: str, split: Split, source: str, average: float, **results: float | tuple[float, ...]
 ) -> PublishedRow:
     """Make a row of GLUE.
 
     Args:
         results: task -> the value of its first metric, or its values in the order of `GLUE_METRICS`.
     """
-    values = {}
+    values: dict[str, float] = {}
     for task, result in results.items():
         task_values = result if isinstance(result, tuple) else (result,)
         values |= {f"{task}.{metric}": value for metric, value in zip(GLUE_METRICS[task], task_values, strict=False)}

@@ -181,7 +181,7 @@ class Pooler(nn.Module):
 @dataclass(frozen=True)
 class BertOutput:
     hidden_BTH: torch.Tensor  # the last layer's output; undefined at padding positions
-    pooler: Pooler | None  # None if the model has none
+    pooler: nn.Module | None  # None if the model has none
     pooled_position_B: torch.Tensor | int = 0  # the position in each row that the pooler reads
 
     @cached_property
@@ -192,6 +192,8 @@ class BertOutput:
 
 class Bert(TaskHeads):
     """BERT with random weights and the output layers named in `heads`, which are keys of `nn.heads.HEADS`."""
+
+    pooler: nn.Module
 
     def __init__(self, config: ModelConfig, heads: Iterable[str] = ()):
         super().__init__()

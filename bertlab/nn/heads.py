@@ -6,6 +6,7 @@ leading shape.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -229,7 +230,11 @@ class TaskHeads(nn.Module):
     """
 
     config: ModelConfig
+    embeddings: Any  # `nn.bert.Embeddings`, or those of the family
     heads: nn.ModuleDict
+    initialise_weights: Callable[[nn.Module], None]
+    pool: Callable[..., torch.Tensor]
+    encode_positions: Callable[..., torch.Tensor]
 
     def build_heads(self, names: Iterable[str]) -> None:
         names = set(names)

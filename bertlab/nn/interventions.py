@@ -72,8 +72,9 @@ class Interventions:
             check_hidden_index(hidden_index, config.num_layers)
             check_position(position, num_tokens)
             if hidden_XH.ndim not in (1, 2) or hidden_XH.shape[-1] != config.hidden_size:
-                shape = str(list(hidden_XH.shape))
-                raise InterventionError("hidden-state-shape", shape=shape, expected=config.hidden_size)
+                raise InterventionError(
+                    "hidden-state-shape", shape=str(list(hidden_XH.shape)), expected=config.hidden_size
+                )
 
     def scale_heads(self, layer: int, head_outputs_BNTD: torch.Tensor) -> torch.Tensor:
         if self.head_scale_LBN is None:

@@ -46,6 +46,9 @@ def name_outputs(heads: tuple[str, ...]) -> tuple[str, ...]:
 class QuantisedEmbedding(nn.Module):
     """An embedding table in eight bits: a token's vector is its codes (int8) times its scale."""
 
+    codes_VH: torch.Tensor
+    scale_V1: torch.Tensor
+
     def __init__(self, codes_VH: torch.Tensor, scale_V: torch.Tensor):
         super().__init__()
         self.register_buffer("codes_VH", codes_VH)

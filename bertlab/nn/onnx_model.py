@@ -9,6 +9,7 @@ Shape legend: B batch, T tokens, H hidden, K outputs of an output layer, V vocab
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 import numpy as np
@@ -27,7 +28,7 @@ VERSION = 1  # of the metadata and the outputs; a file of another version is rej
 METADATA = "bertlab"  # the key under which a file stores version, output layers and type of the weights
 
 
-def require_onnxruntime() -> object:
+def require_onnxruntime() -> ModuleType:
     """Import `onnxruntime`; raises CheckpointError if it is not installed."""
     try:
         import onnxruntime
@@ -48,6 +49,7 @@ class OnnxBert(TaskHeads):
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
         # The errors for a file that cannot be opened have no common base class.
+        damage: tuple[type[Exception], ...]
         damage = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf, errors.NoSuchFile)
         damage += (errors.NotImplemented, errors.RuntimeException)
         self.config, self.path = config, path
@@ -106,9 +108,12 @@ class OnnxBert(TaskHeads):
         B, T = batch.input_ids_BT.shape
         if self.config.max_tokens < T:
             raise TextError("text-too-long", tokens=T, limit=self.config.max_tokens)
-        mask_BT = batch.attention_mask_BT
-        mask_BT = np.ones((B, T), np.int64) if mask_BT is None else mask_BT.cpu().numpy().astype(np.int64)
-        arrays = (batch.input_ids_BT.cpu().numpy(), mask_BT, batch.token_type_ids_BT.cpu().numpy())
+        mask_BT = torch.ones(B, T) if batch.attention_mask_BT is None else batch.attention_mask_BT
+        arrays = (
+            batch.input_ids_BT.cpu().numpy(),
+            mask_BT.cpu().numpy().astype(np.int64),
+            batch.token_type_ids_BT.cpu().numpy(),
+        )
         feed = dict(zip(INPUTS, arrays, strict=True))
         feed[POSITIONS] = np.zeros(0, np.int64) if positions_R is None else positions_R.cpu().numpy().astype(np.int64)
         feed = {name: array for name, array in feed.items() if name in self.input_names}

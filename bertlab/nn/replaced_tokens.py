@@ -27,11 +27,11 @@ class ReplacedTokenModel(nn.Module):
         return self.discriminator.config
 
 
-def get_result_model(model: nn.Module) -> Bert:
+def get_result_model(model: Bert | ReplacedTokenModel) -> Bert:
     """Return the model whose checkpoint is the result of pre-training: the discriminator, if there is one."""
     return model.discriminator if isinstance(model, ReplacedTokenModel) else model
 
 
-def get_masked_lm(model: nn.Module) -> Bert:
+def get_masked_lm(model: Bert | ReplacedTokenModel) -> Bert:
     """Return the model that predicts masked tokens: the generator, if there is one."""
     return model.generator if isinstance(model, ReplacedTokenModel) else model

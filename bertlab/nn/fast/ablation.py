@@ -42,7 +42,8 @@ def ablate_each_head(
 
 def _attend_without_each_head(self_attention, hidden_1TH, mask) -> torch.Tensor:
     """Subtract each head's term from the sum of the terms of all heads -> the layer's attention, [N, T, H]."""
-    heads_NTD = attention(*self_attention.split_heads(self_attention.qkv(hidden_1TH)), mask)[0]
+    query_1NTD, key_1NTD, value_1NTD = self_attention.split_heads(self_attention.qkv(hidden_1TH))
+    heads_NTD = attention(query_1NTD, key_1NTD, value_1NTD, mask)[0]
     out = self_attention.out
     terms_NTH = heads_NTD @ expand_output_weight(self_attention)
     return terms_NTH.sum(0) + out.bias - terms_NTH

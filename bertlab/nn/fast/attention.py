@@ -35,8 +35,8 @@ def padded_attention(
     qkv_BTC: torch.Tensor, num_heads: int, mask: torch.Tensor | None, dropout_rate: float
 ) -> torch.Tensor:
     """Compute `attention` from queries, keys and values side by side, [B, T, C] -> [B, T, H]."""
-    qkv_3BNTD = qkv_BTC.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
-    return attention(*qkv_3BNTD.unbind(0), mask, dropout_rate).transpose(1, 2).flatten(2)
+    query_BNTD, key_BNTD, value_BNTD = qkv_BTC.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+    return attention(query_BNTD, key_BNTD, value_BNTD, mask, dropout_rate).transpose(1, 2).flatten(2)
 
 
 def supports_varlen(like: torch.Tensor, head_size: int) -> bool:

@@ -32,7 +32,7 @@ class Bucket:
 class PackedLayout:
     """The X tokens of a batch in their order, without padding; `position_X` are their indices in B * T."""
 
-    def __init__(self, position_X: torch.Tensor, shape: tuple[int, int]):
+    def __init__(self, position_X: torch.Tensor, shape: tuple[int, ...]):
         self.position_X, self.shape = position_X, shape
 
     def pack(self, hidden_BTH: torch.Tensor) -> torch.Tensor:

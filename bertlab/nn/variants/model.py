@@ -3,7 +3,7 @@
 Shape legend: B batch, T tokens, H hidden, L layers; X any leading shape.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +24,11 @@ from bertlab.nn.variants.pruned import remove_pruned_heads
 from bertlab.nn.variants.sparse import BlockEncoder, GlobalMask, WindowEncoder, find_global_tokens
 
 # Value of `Family.pooler_activation` -> function.
-POOLER_ACTIVATIONS = {"tanh": torch.tanh, "relu": F.relu, "gelu": F.gelu}
+POOLER_ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "tanh": torch.tanh,
+    "relu": F.relu,
+    "gelu": F.gelu,
+}
 
 
 class SharedEncoder(Encoder):

@@ -14,6 +14,8 @@ from bertlab.nn.bert import SelfAttention
 class PrunedProjection(nn.Linear):
     """The output projection of the remaining heads (columns `index_C`); it also accepts the outputs of all heads."""
 
+    index_C: torch.Tensor
+
     def __init__(self, config: ModelConfig, index_C: torch.Tensor):
         super().__init__(len(index_C), config.hidden_size)
         self.register_buffer("index_C", index_C, persistent=False)
@@ -31,6 +33,8 @@ class PrunedSelfAttention(SelfAttention):
     `FastBert` computes only these. The inherited `forward`, for traces and interventions, computes all N heads: the
     queries, keys and values of pruned heads are zero.
     """
+
+    head_K: torch.Tensor
 
     def __init__(self, config: ModelConfig, heads: tuple[int, ...]):
         nn.Module.__init__(self)
