@@ -28,9 +28,12 @@ def copy_sources(folder: Path) -> None:
             text = path.read_text(encoding="utf-8")
             heading = "".join(json.loads(text)["cells"][1]["source"]).splitlines()[0].lstrip("# ")
             rows.append(f"- [{heading}]({language}/{path.name})")
-            # links to files of the repository lead nowhere on the site
-            text = re.sub(r"\[([^\]]+)\]\((?!https?:|#|attachment:)[^)\"]*\)", r"\1", text)
-            (target / path.name).write_text(text, encoding="utf-8")
+            notebook = json.loads(text)
+            for cell in notebook["cells"]:
+                if cell["cell_type"] == "markdown":  # links to files of the repository lead nowhere on the site
+                    source = re.sub(r"\[([^\]]+)\]\((?!https?:|#|attachment:)[^)]*\)", r"\1", "".join(cell["source"]))
+                    cell["source"] = source
+            (target / path.name).write_text(json.dumps(notebook), encoding="utf-8")
         index = "index.md" if language == "en" else f"index.{language}.md"
         (folder / "lessons" / index).write_text(f"# {title}\n\n" + "\n".join(rows) + "\n", encoding="utf-8")
     for path in folder.rglob("*.md"):
